@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!length || *length == 0) return 0;
     CHECK(*length <= rest.size());
     const PmiSpace::Step step =
-        *length == 1 ? space.Left(rank) : space.Take(rank, rest.substr(0, *length));
+        *length == 1 ? space.Left(rank) : space.Handle(rank, rest.substr(0, *length));
     for (const PmiSpace::Line& reply : step.replies) {
       CHECK(reply.to < space.members());
       CHECK(reply.text->find('\n') == reply.text->size() - 1);

@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       used = *length;
       const std::string message(input.substr(0, used));
       for (std::string_view word : remote::ReadPmix(message).words) CheckRanks(word);
-      step = space.Take(part, message);
+      step = space.Handle(part, message);
     }
     for (const remote::PmixSpace::Reply& reply : step.replies) {
       CHECK(reply.to < space.members());

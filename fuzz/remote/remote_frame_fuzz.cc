@@ -17,7 +17,7 @@ std::string Read(std::string_view stream, size_t step) {
   while (!stream.empty()) {
     const std::string piece(stream.substr(0, step));
     stream.remove_prefix(piece.size());
-    reader.Take(piece);
+    reader.Append(piece);
     for (;;) {
       auto frame = reader.Next();
       if (!frame) return seen + frame.error().message;

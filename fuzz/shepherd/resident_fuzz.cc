@@ -18,7 +18,7 @@ std::string Read(std::string_view stream, size_t step) {
   while (!stream.empty()) {
     const std::string piece(stream.substr(0, step));
     stream.remove_prefix(piece.size());
-    reader.Take(piece, [&](std::string_view bytes) { result += bytes; });
+    reader.Parse(piece, [&](std::string_view bytes) { result += bytes; });
   }
   CHECK(!reader.is_whole() || reader.wrong().empty());
   result += reader.is_whole() ? std::to_string(reader.status()) : "-";

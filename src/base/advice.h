@@ -52,7 +52,7 @@ struct Remedy {
 
 // "; see: COMMAND"
 template <typename... Args>
-Remedy See(std::string command, const Args&... args) {
+Remedy SeeAlso(std::string command, const Args&... args) {
   return Remedy("; see: {}", Advice(std::move(command), args...));
 }
 

@@ -125,7 +125,7 @@ int Dispatch(const Command& command, std::vector<std::string> argv, const Wiring
   auto invocation = TakeInvocation(command, std::move(argv), wiring);
   if (!invocation) return ReportError(invocation.error());
   const Words& words = invocation->words;
-  for (const std::string& note : words.notes) Say(note);
+  for (const std::string& note : words.notes) PrintMessage(note);
   if (words.Has(opt::kHelpAll)) return Print(CommandHelp(command, true));
   if (words.Has(opt::kHelp)) return Print(CommandHelp(command, false));
   if (command.group != CommandGroup::kGeneral) WarnOfStateFolder(words);

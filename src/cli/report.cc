@@ -11,7 +11,7 @@
 
 namespace spate::cli {
 
-void Say(std::string_view text) {
+void PrintMessage(std::string_view text) {
   std::string line = fmt::format("spate: {}\n", text);
   const os::Environment environment = os::Environment::OfProcess();
   if (os::LookAtTerminal(os::kStderr, environment).is_terminal) {
@@ -21,7 +21,7 @@ void Say(std::string_view text) {
 }
 
 int ReportError(const Error& error) {
-  Say(present::TextOf(error));
+  PrintMessage(present::TextOf(error));
   return ExitCodeOf(error.kind);
 }
 

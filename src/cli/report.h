@@ -9,7 +9,7 @@
 namespace spate::cli {
 
 // Prints "spate: TEXT" to standard error, in lines that fit if that is a terminal.
-void Say(std::string_view text);
+void PrintMessage(std::string_view text);
 
 // Prints "spate: MESSAGE" to standard error; returns the exit code that belongs to its kind.
 int ReportError(const Error& error);

@@ -22,13 +22,13 @@ class Asker {
   virtual ~Asker() = default;
   using AcceptAnswer = std::function<Status(std::string_view bytes)>;
   // `take` has each answer, until it fails. A refusal is an error of the kind that the hub gave.
-  virtual Status Ask(wire::Question question, const AcceptAnswer& take) = 0;
+  virtual Status Query(wire::Question question, const AcceptAnswer& take) = 0;
 };
 
 // Calls `take` with each answer; where it returns a Status, an error ends it.
 template <typename Q, typename Take>
-Status Ask(Asker& asker, Q question, Take take) {
-  return asker.Ask(std::move(question), [&](std::string_view bytes) -> Status {
+Status Query(Asker& asker, Q question, Take take) {
+  return asker.Query(std::move(question), [&](std::string_view bytes) -> Status {
     auto answer =
         TRY(wire::FromBytes<typename Q::Answer>("the hub's answer", bytes, kMostAnswered));
     if constexpr (std::is_same_v<decltype(take(std::move(answer))), Status>) {
@@ -42,19 +42,19 @@ Status Ask(Asker& asker, Q question, Take take) {
 
 // The only answer.
 template <typename Q>
-Result<typename Q::Answer> AskOne(Asker& asker, Q question) {
+Result<typename Q::Answer> QueryOne(Asker& asker, Q question) {
   typename Q::Answer newest;
-  TRY(Ask(asker, std::move(question),
-          [&](typename Q::Answer answer) { newest = std::move(answer); }));
+  TRY(Query(asker, std::move(question),
+            [&](typename Q::Answer answer) { newest = std::move(answer); }));
   return newest;
 }
 
 // The answer of a node itself (node/questions.h), through its hub.
 template <typename Q>
-Result<typename Q::Answer> AskNode(Asker& hub, std::string node, const Q& question) {
+Result<typename Q::Answer> QueryNode(Asker& hub, std::string node, const Q& question) {
   typename Q::Answer answer;
   wire::AskNode ask{std::move(node), Q::kNumber, wire::BytesOf(question)};
-  TRY(hub.Ask(std::move(ask), [&](std::string_view bytes) -> Status {
+  TRY(hub.Query(std::move(ask), [&](std::string_view bytes) -> Status {
     answer = TRY(wire::FromBytes<typename Q::Answer>("the node's answer", bytes));
     return {};
   }));
@@ -64,11 +64,11 @@ Result<typename Q::Answer> AskNode(Asker& hub, std::string node, const Q& questi
 // Asks on until there is nothing left; `take` has each answer, in which a job may come again with
 // further tasks.
 template <typename Take>
-Status AskWork(Asker& asker, wire::LookAtWork question, Take take) {
+Status QueryWork(Asker& asker, wire::LookAtWork question, Take take) {
   do {
     JobId job;
     TaskIndex task = 0;
-    TRY(Ask(asker, question, [&](JobWork work) {
+    TRY(Query(asker, question, [&](JobWork work) {
       job = work.next_job;
       task = work.next_task;
       take(std::move(work));

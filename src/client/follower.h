@@ -46,7 +46,7 @@ class Follower {
     Position place = place_;
     question.after = place.position;
     question.created = Instant{place.created};
-    TRY(Ask(hub, std::move(question), [&](const typename Question::Answer& answer) -> Status {
+    TRY(Query(hub, std::move(question), [&](const typename Question::Answer& answer) -> Status {
       return take(answer, place);
     }));
     if (place == place_) return {};

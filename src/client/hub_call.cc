@@ -62,7 +62,7 @@ Status HubCall::Send(Exchange& exchange, const wire::Request& more) {
 
 Result<wire::Reply> HubCall::Next(Exchange& exchange) {
   RunUntil([&] { return exchange.ready(); });
-  if (auto reply = exchange.Take()) return std::move(*reply);
+  if (auto reply = exchange.Receive()) return std::move(*reply);
   return Interrupted();
 }
 
@@ -81,7 +81,7 @@ std::optional<Result<wire::Reply>> HubCall::NextWithin(Exchange& exchange, Durat
   });
   RunUntil([&] { return over || exchange.ready(); });
   loop_.Cancel(timer);
-  auto reply = exchange.Take();
+  auto reply = exchange.Receive();
   if (!reply && interrupted_) return Interrupted();
   return reply;
 }
@@ -103,7 +103,7 @@ void HubCall::Pause(Duration time) {
   loop_.Cancel(timer);
 }
 
-Status HubCall::Ask(wire::Question question, const AcceptAnswer& take) {
+Status HubCall::Query(wire::Question question, const AcceptAnswer& take) {
   const std::string_view look = tell_unknown_ ? LookOf(question) : "";
   if (!look.empty()) loop_.OnSignal(os::kSignalInt, [this] { Interrupt(); });
   auto exchange = TRY(Begin(wire::Query{std::move(question)}));

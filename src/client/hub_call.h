@@ -40,7 +40,7 @@ class HubCall final : public Asker {
   void TellUnknown() { tell_unknown_ = true; }
 
   // Asker. As Begin; kUnavailable also: the connection has ended.
-  Status Ask(wire::Question question, const AcceptAnswer& take) override;
+  Status Query(wire::Question question, const AcceptAnswer& take) override;
   // A request that is under way until the exchange ends. Connects when there is no connection, or
   // when the loop stood still for so long that the hub may have ended it.
   Result<std::unique_ptr<Exchange>> Begin(const wire::Request& request);

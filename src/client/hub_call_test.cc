@@ -32,12 +32,12 @@ TEST_F(HubCallTest, AsksByItself) {
   AnswerBy({"one", "two"});
   EXPECT_FALSE(call_.connected() || call_.reached());
   std::string told;
-  auto asked = Ask(call_, wire::ReadStderr(),
-                   [&](const wire::ReadStderr::Answer& answer) { told += answer.text + ";"; });
+  auto asked = Query(call_, wire::ReadStderr(),
+                     [&](const wire::ReadStderr::Answer& answer) { told += answer.text + ";"; });
   ASSERT_TRUE(asked) << asked.error().message;
   EXPECT_EQ(told, "one;two;");
   EXPECT_TRUE(call_.connected() && call_.reached());
-  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
+  ASSERT_TRUE(QueryOne(call_, wire::ReadStderr()));
   EXPECT_EQ(hub_.greetings.size(), 1u) << "one connection is enough";
 }
 
@@ -45,7 +45,7 @@ TEST_F(HubCallTest, ARefusalIsAnError) {
   hub_.on_request = [this](const FakeHub::Came& each) {
     hub_.Reply(each.id, wire::Failed{ErrorKind::kPermission, "not yours"});
   };
-  auto asked = AskOne(call_, wire::ReadStderr());
+  auto asked = QueryOne(call_, wire::ReadStderr());
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().kind, ErrorKind::kPermission);
   EXPECT_EQ(asked.error().message, "not yours");
@@ -59,13 +59,13 @@ TEST_F(HubCallTest, ARefusalIsAnError) {
 // The rest of its answer is not taken for the next one's.
 TEST_F(HubCallTest, AQuestionWhoseAnswerIsNotWantedIsDropped) {
   AnswerBy({"one", "two"});
-  auto asked = Ask(call_, wire::ReadStderr(), [](const wire::ReadStderr::Answer&) -> Status {
+  auto asked = Query(call_, wire::ReadStderr(), [](const wire::ReadStderr::Answer&) -> Status {
     return Fail(ErrorKind::kIo, "no more");
   });
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message, "no more");
   AnswerBy({"three"});
-  auto next = AskOne(call_, wire::ReadStderr());
+  auto next = QueryOne(call_, wire::ReadStderr());
   ASSERT_TRUE(next);
   EXPECT_EQ(next->text, "three");
   EXPECT_EQ(hub_.All<wire::DropRequest>().size(), 1u);
@@ -76,7 +76,7 @@ TEST_F(HubCallTest, AsksWhileASubscriptionLasts) {
   AnswerBy({"one"});
   auto watch = call_.Begin(wire::Watch{JobId(7)});
   ASSERT_TRUE(watch);
-  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
+  ASSERT_TRUE(QueryOne(call_, wire::ReadStderr()));
   hub_.Reply(hub_.came[0].id, wire::JobNews{.job = JobId(7), .missed = 3});
   auto news = call_.NextNews(**watch);
   ASSERT_TRUE(news);
@@ -87,36 +87,37 @@ TEST_F(HubCallTest, AsksWhileASubscriptionLasts) {
 
 TEST_F(HubCallTest, ALostConnectionIsMadeAgainByTheNextQuestion) {
   hub_.on_request = [this](const FakeHub::Came&) { hub_.Drop(); };
-  auto lost = AskOne(call_, wire::ReadStderr());
+  auto lost = QueryOne(call_, wire::ReadStderr());
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().kind, ErrorKind::kUnavailable);
   EXPECT_FALSE(call_.connected());
   AnswerBy({"back"});
-  EXPECT_TRUE(AskOne(call_, wire::ReadStderr()));
+  EXPECT_TRUE(QueryOne(call_, wire::ReadStderr()));
   EXPECT_EQ(hub_.greetings.size(), 2u);
 }
 
 TEST_F(HubCallTest, AChangeWithoutAnAnswerIsUnknown) {
   hub_.on_request = [this](const FakeHub::Came&) { hub_.Drop(); };
-  EXPECT_EQ(AskOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(QueryOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
   call_.TellUnknown();
-  auto changed = AskOne(call_, wire::ChangeJobs());
+  auto changed = QueryOne(call_, wire::ChangeJobs());
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().kind, ErrorKind::kUnknown);
   ASSERT_EQ(changed.error().remedy.commands.size(), 1u);
   EXPECT_EQ(changed.error().remedy.commands[0].command, "job list");
-  EXPECT_EQ(AskOne(call_, wire::SetUser{.user = "ann"}).error().remedy.commands.at(0).command,
+  EXPECT_EQ(QueryOne(call_, wire::SetUser{.user = "ann"}).error().remedy.commands.at(0).command,
             "hub user");
-  EXPECT_EQ(AskOne(call_, wire::AddPool()).error().remedy.commands.at(0).command, "pool list");
-  EXPECT_EQ(AskOne(call_, wire::SetHub()).error().remedy.commands.at(0).command, "hub status");
-  EXPECT_EQ(AskOne(call_, wire::ReadStderr()).error().kind, ErrorKind::kUnavailable);
-  EXPECT_EQ(AskOne(call_, wire::Forget{.jobs = {}, .older_than = {}, .dry_run = true}).error().kind,
-            ErrorKind::kUnavailable);
+  EXPECT_EQ(QueryOne(call_, wire::AddPool()).error().remedy.commands.at(0).command, "pool list");
+  EXPECT_EQ(QueryOne(call_, wire::SetHub()).error().remedy.commands.at(0).command, "hub status");
+  EXPECT_EQ(QueryOne(call_, wire::ReadStderr()).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(
+      QueryOne(call_, wire::Forget{.jobs = {}, .older_than = {}, .dry_run = true}).error().kind,
+      ErrorKind::kUnavailable);
   // The hub's answer is known.
   hub_.on_request = [this](const FakeHub::Came& each) {
     hub_.Reply(each.id, wire::Failed{ErrorKind::kUnavailable, "not now"});
   };
-  EXPECT_EQ(AskOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(QueryOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
 }
 
 // Its program did other things, so it has not heard that the hub has cut it off.
@@ -127,11 +128,11 @@ TEST_F(HubCallTest, ACallOfALoopThatStoodStillConnectsAgain) {
     }
   };
   AnswerBy({"one"});
-  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
+  ASSERT_TRUE(QueryOne(call_, wire::ReadStderr()));
   stand_still();
   hub_.Drop();
   EXPECT_TRUE(call_.connected()) << "as far as was heard";
-  auto asked = AskOne(call_, wire::ReadStderr());
+  auto asked = QueryOne(call_, wire::ReadStderr());
   EXPECT_TRUE(asked) << asked.error().message;
   EXPECT_EQ(hub_.greetings.size(), 2u);
   // A request under way would end with its connection.
@@ -139,7 +140,7 @@ TEST_F(HubCallTest, ACallOfALoopThatStoodStillConnectsAgain) {
   ASSERT_TRUE(watch);
   const size_t before = hub_.greetings.size();
   stand_still();
-  EXPECT_TRUE(AskOne(call_, wire::ReadStderr()));
+  EXPECT_TRUE(QueryOne(call_, wire::ReadStderr()));
   EXPECT_EQ(hub_.greetings.size(), before);
 }
 
@@ -162,7 +163,7 @@ TEST(HubCall, NobodyThere) {
   auto loop = std::move(os::RealLoop::Create().value());
   HubCall call(*loop, {link::Target::Of({.path = dir.Path("socket")}), "none", wire::Role::kClient,
                        "spate hub start"});
-  auto asked = AskOne(call, wire::ReadStderr());
+  auto asked = QueryOne(call, wire::ReadStderr());
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().kind, ErrorKind::kUnavailable);
   EXPECT_NE(asked.error().message.find("Start it: spate hub start"), std::string::npos);

@@ -27,7 +27,7 @@ Status Exchange::Send(const wire::Request& more) {
   return session_->Send(id_, more);
 }
 
-void Exchange::Hear(std::string_view reply) {
+void Exchange::Enqueue(std::string_view reply) {
   replies_.emplace_back(reply);
   waiting_ += reply.size();
   auto heard = heard_;  // it may destroy this
@@ -41,7 +41,7 @@ void Exchange::End(Error error) {
   heard();
 }
 
-std::optional<Result<wire::Reply>> Exchange::Take() {
+std::optional<Result<wire::Reply>> Exchange::Receive() {
   if (replies_.empty()) {
     return ended_ ? std::optional<Result<wire::Reply>>(std::unexpected(*ended_)) : std::nullopt;
   }
@@ -139,7 +139,7 @@ void Session::OnFrame(std::string_view message) {
   auto numbered = wire::SplitId(message);
   if (!numbered) return connection_->Breach("a reply without the id of its request");
   auto at = exchanges_.find(numbered->id);
-  if (at != exchanges_.end()) at->second->Hear(numbered->message);  // else it was dropped
+  if (at != exchanges_.end()) at->second->Enqueue(numbered->message);  // else it was dropped
 }
 
 Status Session::Send(uint32_t id, const wire::Request& request) {

@@ -44,7 +44,7 @@ class Exchange {
   // There is something to take. Once it is over, the end stays.
   bool ready() const { return !replies_.empty() || ended_; }
   // The next reply; nullopt: none has come. kUnavailable: the connection has ended.
-  std::optional<Result<wire::Reply>> Take();
+  std::optional<Result<wire::Reply>> Receive();
   // Bytes of replies that have come and were not taken.
   size_t waiting() const { return waiting_; }
 
@@ -52,7 +52,7 @@ class Exchange {
   friend class Session;
   Exchange(Session& session, uint32_t id, const wire::Request& request,
            std::function<void()> heard);
-  void Hear(std::string_view reply);
+  void Enqueue(std::string_view reply);
   void End(Error error);
 
   Session* session_;  // null: the connection has ended, or the last reply was taken

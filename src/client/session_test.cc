@@ -59,10 +59,10 @@ TEST_F(SessionTest, ManyRequestsAreUnderWayAtOnce) {
   RunUntil([&] { return heard_ == 2 * kMany; });
   std::ranges::reverse(hub_.came);
   for (size_t i = 0; i < kMany; ++i) {
-    auto answer = all[i]->Take();
+    auto answer = all[i]->Receive();
     ASSERT_TRUE(Is<wire::QueryAnswer>(answer));
     EXPECT_EQ(std::get<wire::QueryAnswer>(**answer).bytes, std::to_string(hub_.came[i].id));
-    EXPECT_TRUE(Is<wire::QueryDone>(all[i]->Take()));
+    EXPECT_TRUE(Is<wire::QueryDone>(all[i]->Receive()));
   }
   EXPECT_EQ(session_.exchanges(), 0u);
   all.clear();
@@ -83,7 +83,7 @@ TEST_F(SessionTest, AnExchangeThatEndsIsDropped) {
   RunUntil([&] { return hub_.came.size() == 3 && stays->ready(); });
   EXPECT_TRUE(std::holds_alternative<wire::DropRequest>(hub_.came[2].request));
   EXPECT_EQ(hub_.came[2].id, id);
-  EXPECT_EQ(std::get<wire::JobNews>(**stays->Take()).job, JobId(2));
+  EXPECT_EQ(std::get<wire::JobNews>(**stays->Receive()).job, JobId(2));
   EXPECT_EQ(heard_, 1);
 }
 
@@ -101,7 +101,7 @@ TEST_F(SessionTest, WhatIsTakenIsTold) {
   RunUntil([&] { return heard_ == 2 * kReplies; });
   EXPECT_GT(idle->waiting(), kReplies * text.size());
   size_t taken = 0;
-  while (auto reply = read->Take()) taken += std::get<wire::Printed>(**reply).bytes.size();
+  while (auto reply = read->Receive()) taken += std::get<wire::Printed>(**reply).bytes.size();
   EXPECT_EQ(taken, kReplies * text.size());
   EXPECT_EQ(read->waiting(), 0u);
   RunUntil([&] { return hub_.All<wire::RepliesTaken>().size() == 2; });
@@ -123,9 +123,9 @@ TEST_F(SessionTest, TheEndOfTheConnectionComesAfterWhatCameBefore) {
   RunUntil([&] { return watch->ready(); });
   hub_.Drop();
   RunUntil([&] { return !session_.connected(); });
-  EXPECT_TRUE(Is<wire::JobNews>(watch->Take()));
+  EXPECT_TRUE(Is<wire::JobNews>(watch->Receive()));
   for (int i = 0; i < 2; ++i) {  // it stays
-    auto end = watch->Take();
+    auto end = watch->Receive();
     ASSERT_TRUE(end && !*end);
     EXPECT_EQ(end->error().kind, ErrorKind::kUnavailable);
   }
@@ -180,8 +180,8 @@ TEST_F(SessionTest, OneDescriptorToPoll) {
   auto first = Begin(AnyQuestion());
   auto second = Begin(AnyQuestion());
   run_until([&] { return first->ready() && second->ready(); });
-  EXPECT_TRUE(Is<wire::QueryDone>(first->Take()));
-  EXPECT_TRUE(Is<wire::QueryDone>(second->Take()));
+  EXPECT_TRUE(Is<wire::QueryDone>(first->Receive()));
+  EXPECT_TRUE(Is<wire::QueryDone>(second->Receive()));
 }
 
 // A listener may end everything.

@@ -46,20 +46,20 @@ std::string HistoryCall::FullTimeText(Instant when) const {
   return text;
 }
 
-void HistoryCall::Put(std::string_view bytes) {
+void HistoryCall::Write(std::string_view bytes) {
   if (!written_) return;
   buffer_ += bytes;
   if (buffer_.size() >= kBufferBytes) (void)Flush();
 }
 
-void HistoryCall::PutTitle() {
+void HistoryCall::WriteTitle() {
   if (!human()) return;
   std::string title = environment_.title;
   if (on_hub()) {
     // A hub that does not tell its name is asked all the same what it was asked.
-    (void)Ask(wire::LookAtHub(), [&](const HubFacts& hub) { title = "hub " + hub.host; });
+    (void)Query(wire::LookAtHub(), [&](const HubFacts& hub) { title = "hub " + hub.host; });
   }
-  if (!title.empty()) Put(fmt::format("{}\n", EscapeForScreen(title)));
+  if (!title.empty()) Write(fmt::format("{}\n", EscapeForScreen(title)));
 }
 
 Status HistoryCall::Flush() {
@@ -68,9 +68,9 @@ Status HistoryCall::Flush() {
   return written_;
 }
 
-void HistoryCall::Say(const Error& error) { Say(present::TextOf(error, StateOption())); }
+void HistoryCall::Report(const Error& error) { Report(present::TextOf(error, StateOption())); }
 
-void HistoryCall::Say(std::string_view text) {
+void HistoryCall::Report(std::string_view text) {
   (void)Flush();
   environment_.write_err(fmt::format("spate: {}\n", text));
 }
@@ -80,7 +80,7 @@ int CallHistory(const HistoryEnvironment& environment, const Invocation& invocat
   auto form = OutputFormOf(invocation.words);
   HistoryCall call(environment, invocation.words, form.value_or(OutputForm::kHuman));
   if (!form) {
-    call.Say(form.error());
+    call.Report(form.error());
     return ExitCodeOf(form.error().kind);
   }
   Result<int> code = command(call);
@@ -89,9 +89,9 @@ int CallHistory(const HistoryEnvironment& environment, const Invocation& invocat
   const Error& error = code ? written.error() : code.error();
   const int exit_code = ExitCodeOf(error.kind);
   if (call.form() == OutputForm::kJson) {
-    call.Put(present::ErrorLine(error, present::TextOf(error, call.StateOption()), exit_code));
+    call.Write(present::ErrorLine(error, present::TextOf(error, call.StateOption()), exit_code));
   }
-  call.Say(error);
+  call.Report(error);
   return exit_code;
 }
 

@@ -38,23 +38,23 @@ class HistoryCall {
   Result<client::Asker*> Whom() const;
   // Calls `take` with each answer, until what it writes cannot be written.
   template <typename Q, typename Take>
-  Status Ask(Q question, Take take) {
+  Status Query(Q question, Take take) {
     auto asker = TRY(Whom());
-    return client::Ask(*asker, std::move(question), [&](typename Q::Answer answer) {
+    return client::Query(*asker, std::move(question), [&](typename Q::Answer answer) {
       take(std::move(answer));
       return written_;
     });
   }
 
   // Data. Buffered; after a failure nothing more is written.
-  void Put(std::string_view bytes);
-  void Put(const present::JsonLine& line) { Put(line.Finish()); }
+  void Write(std::string_view bytes);
+  void Write(const present::JsonLine& line) { Write(line.Finish()); }
   Status Flush();
   // Above a table for people: whose jobs it shows, where that could be another's.
-  void PutTitle();
+  void WriteTitle();
   // Talk: "spate: TEXT" to standard error, after the data before it.
-  void Say(std::string_view text);
-  void Say(const Error& error);  // its commands mean this place
+  void Report(std::string_view text);
+  void Report(const Error& error);  // its commands mean this place
 
  private:
   const HistoryEnvironment& environment_;

@@ -7,7 +7,7 @@
 
 namespace spate::cli {
 
-void HubScreen::Say(std::string_view text) const {
+void HubScreen::Report(std::string_view text) const {
   if (form != OutputForm::kQuiet) write_err(fmt::format("spate: {}\n", text));
 }
 

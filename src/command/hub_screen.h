@@ -30,7 +30,7 @@ struct HubScreen {
 
   bool human() const { return form == OutputForm::kHuman; }
   // "spate: TEXT", unless nothing but data is wanted.
-  void Say(std::string_view text) const;
+  void Report(std::string_view text) const;
   // Data; kExitSuccess, when it was written.
   Result<int> Write(std::string_view text) const;
   // The value of a --reason; empty without it. kInvalid: longer than a question may have it.

@@ -29,11 +29,11 @@ LiveScreen::LiveScreen(HistoryCall& call, std::unique_ptr<os::RealLoop> loop)
     interrupted_ = true;
     loop_->Stop();
   });
-  call_.Put(kEnter);
+  call_.Write(kEnter);
 }
 
 LiveScreen::~LiveScreen() {
-  call_.Put(kLeave);
+  call_.Write(kLeave);
   (void)call_.Flush();
 }
 
@@ -42,8 +42,8 @@ uint64_t LiveScreen::Lines() {
 }
 
 Result<bool> LiveScreen::Draw(std::string_view text, bool more, Duration every) {
-  call_.Put(kHome);
-  call_.Put(text);
+  call_.Write(kHome);
+  call_.Write(text);
   TRY(call_.Flush());
   if (!more) return false;
   os::TimerId timer = loop_->At(loop_->Now() + every, [this] { loop_->Stop(); });

@@ -53,7 +53,7 @@ Status AwaitFrozen(const HubScreen& screen, const wire::Steer& question,
                    wire::Steer::Answer& done) {
   for (Duration waited; done.frozen < done.running && waited < kPatience; waited = waited + kLook) {
     screen.pause(kLook);
-    auto now = client::AskOne(screen.hub, question);
+    auto now = client::QueryOne(screen.hub, question);
     if (!now) {
       // A task that has ended meanwhile cannot be stopped any more.
       if (now.error().kind != ErrorKind::kInvalid) return std::unexpected(now.error());
@@ -110,7 +110,7 @@ Result<wire::Steer> SteerOf(const HubScreen& screen, Steering what,
 }
 
 Result<int> Steer(const HubScreen& screen, wire::Steer question, std::string_view done) {
-  auto answer = TRY(client::AskOne(screen.hub, question));
+  auto answer = TRY(client::QueryOne(screen.hub, question));
   if (question.what == Steering::kStop) TRY(AwaitFrozen(screen, question, answer));
   TRY(TellSame(screen, answer.jobs.ended));
   if (screen.form == OutputForm::kJson) return PutJson(screen, answer, done);
@@ -124,13 +124,13 @@ Result<int> Steer(const HubScreen& screen, wire::Steer question, std::string_vie
   if (question.what == Steering::kSignal) {
     text += fmt::format(": {} got it", present::CountOf(answer.processes, "process"));
   }
-  if (!what.empty()) screen.Say(text);
-  for (const std::string& problem : answer.problems) screen.Say(EscapeForScreen(problem));
+  if (!what.empty()) screen.Report(text);
+  for (const std::string& problem : answer.problems) screen.Report(EscapeForScreen(problem));
   if (answer.frozen < answer.running) {
-    screen.Say(fmt::format("{} of {} not frozen yet: no answer from {}",
-                           answer.running - answer.frozen,
-                           present::CountOf(answer.running, "running task"),
-                           EscapeForScreen(fmt::format("{}", fmt::join(answer.unanswered, ", ")))));
+    screen.Report(
+        fmt::format("{} of {} not frozen yet: no answer from {}", answer.running - answer.frozen,
+                    present::CountOf(answer.running, "running task"),
+                    EscapeForScreen(fmt::format("{}", fmt::join(answer.unanswered, ", ")))));
     return kExitCouldNotRun;
   }
   return answer.problems.empty() ? kExitSuccess : kExitCouldNotRun;

@@ -84,7 +84,7 @@ class FakeHub final : public client::Asker {
     return all;
   }
 
-  Status Ask(wire::Question question, const AcceptAnswer& take) override {
+  Status Query(wire::Question question, const AcceptAnswer& take) override {
     asked_.push_back(question);
     auto found = answers_.find(question.number());
     if (found == answers_.end()) return Fail(ErrorKind::kNotFound, "the hub knows nothing of it");

@@ -220,7 +220,7 @@ Status HubProgram::OpenService() {
   };
   with.make_secret = access::MakeRandom;
   with.keep_replay = [reader = reader_.get()](JobId job, std::function<void()> done) {
-    return reader->Keep(job, std::move(done));
+    return reader->StoreState(job, std::move(done));
   };
   with.space = [this, own = os::Stat(options_.hub.dir)] {
     auto now = os::Stat(options_.hub.dir);
@@ -262,7 +262,7 @@ void HubProgram::TellAbout(HubFacts& facts) const {
 Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
   auto text = [this] {
-    auto pools = service_->pools().Look({.user = "", .is_admin = true}, {}, /*pilots=*/false);
+    auto pools = service_->pools().Describe({.user = "", .is_admin = true}, {}, /*pilots=*/false);
     return MetricsText(service_->Facts(), pools.value_or(std::vector<PoolFacts>())) +
            ProcessMetricsText();
   };

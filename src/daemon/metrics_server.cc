@@ -95,10 +95,10 @@ void MetricsServer::Arrived(transport::Arrival arrival) {
   exchanges_.push_back({std::move(arrival.fd), std::move(arrival.place), "", "", false, 0});
   auto at = std::prev(exchanges_.end());
   at->deadline = loop_.At(loop_.Now() + limits_.deadline, [this, at] { Remove(at); });
-  loop_.WatchRead(at->fd.get(), [this, at] { Hear(at); });
+  loop_.WatchRead(at->fd.get(), [this, at] { ReceiveRequest(at); });
 }
 
-void MetricsServer::Hear(Exchanges::iterator at) {
+void MetricsServer::ReceiveRequest(Exchanges::iterator at) {
   std::array<char, 4096> bytes;
   os::IoStep step = os::Receive(at->fd.get(), bytes.data(), bytes.size());
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
@@ -114,11 +114,11 @@ void MetricsServer::Hear(Exchanges::iterator at) {
     return;
   }
   at->answered = true;
-  loop_.WatchWrite(at->fd.get(), [this, at] { Tell(at); });
+  loop_.WatchWrite(at->fd.get(), [this, at] { SendAnswer(at); });
 }
 
 // The peer closes first: bytes of its own that nobody read would take the answer away from it.
-void MetricsServer::Tell(Exchanges::iterator at) {
+void MetricsServer::SendAnswer(Exchanges::iterator at) {
   os::IoStep step = os::SendSome(at->fd.get(), at->answer);
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
   if (step.kind != os::IoStep::Kind::kDone) return Remove(at);

@@ -59,8 +59,8 @@ class MetricsServer {
   MetricsServer(os::RealLoop& loop, std::function<std::string()> text, const MetricsLimits& limits)
       : loop_(loop), text_(std::move(text)), limits_(limits) {}
   void Arrived(transport::Arrival arrival);
-  void Hear(Exchanges::iterator at);
-  void Tell(Exchanges::iterator at);
+  void ReceiveRequest(Exchanges::iterator at);
+  void SendAnswer(Exchanges::iterator at);
   void RemoveOldest();
   void Remove(Exchanges::iterator at);
 

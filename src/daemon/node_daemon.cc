@@ -728,11 +728,12 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   // The starter may submit as soon as this returns: it returns when the node has joined.
   return node.Run([&](const std::string& away) -> Status {
     if (background || seen) {
-      cli::Say(fmt::format("node {} {} with {}; {}", node.offer().node_name,
-                           away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
-                           present::CountOf(node.offer().slots, "slot"),
-                           background ? "its log is " + EscapeForScreen(life.log)
-                                      : "its log follows; Ctrl-C stops it"));
+      cli::PrintMessage(
+          fmt::format("node {} {} with {}; {}", node.offer().node_name,
+                      away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
+                      present::CountOf(node.offer().slots, "slot"),
+                      background ? "its log is " + EscapeForScreen(life.log)
+                                 : "its log follows; Ctrl-C stops it"));
     }
     return background ? BeginLog(background, life) : Status();
   });

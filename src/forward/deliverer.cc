@@ -41,7 +41,7 @@ class Deliverer::Channel final : public hub::NodeChannel {
     receiver_ = std::move(receiver);
     channel_->OnMessage([this](wire::ToHub message) {
       if (see_) see_(message);
-      deliverer_.Take(*this, std::move(message));
+      deliverer_.Accept(*this, std::move(message));
     });
   }
   void Pass(wire::ToHub message) const { receiver_(std::move(message)); }
@@ -65,7 +65,7 @@ std::unique_ptr<hub::NodeChannel> Deliverer::Over(std::unique_ptr<hub::NodeChann
   return std::make_unique<Channel>(*this, std::move(channel), std::move(see));
 }
 
-void Deliverer::Take(Channel& from, wire::ToHub message) {
+void Deliverer::Accept(Channel& from, wire::ToHub message) {
   if (from.held == 0 && !HasPack(message)) return from.Pass(std::move(message));
   ++from.held;
   held_.push_back({from.self(), std::make_shared<wire::ToHub>(std::move(message))});

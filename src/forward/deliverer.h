@@ -37,7 +37,7 @@ class Deliverer {
   };
   using Troubles = std::vector<std::string>;  // by end; empty: none
 
-  void Take(Channel& from, wire::ToHub message);
+  void Accept(Channel& from, wire::ToHub message);
   void DeliverNext();
   void Delivered(const Troubles& troubles);
   void PassFirst();

@@ -12,7 +12,7 @@ namespace spate::history {
 class JournalAsker final : public client::Asker {
  public:
   explicit JournalAsker(Source source) : source_(std::move(source)) {}
-  Status Ask(wire::Question question, const AcceptAnswer& take) override {
+  Status Query(wire::Question question, const AcceptAnswer& take) override {
     return Answer(source_, question, take);
   }
 

@@ -36,7 +36,7 @@ Status PutBytes(const Asking& call, const AttemptEnd& end, Stream stream, std::s
     OutputFacts piece = PieceOf(end, stream);
     piece.text = bytes.substr(0, kBlock);
     piece.count = skipped;
-    TRY(call.Put(piece));
+    TRY(call.SendAnswer(piece));
     bytes.remove_prefix(std::min(bytes.size(), kBlock));
     skipped = 0;
   } while (!bytes.empty());

@@ -21,7 +21,7 @@ struct Asking {
   const Source& source;
   const Give& give;
   template <typename T>
-  Status Put(const T& answer) const {
+  Status SendAnswer(const T& answer) const {
     return give(wire::BytesOf(answer));
   }
 };

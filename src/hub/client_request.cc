@@ -48,7 +48,7 @@ void ClientRequest::Over() {
   if (turn_ != 0) LeaveTurn();
   AbandonUpload();
   Weigh(-weight_);
-  Keep(0);
+  SetKept(0);
   session_.Over(id_);
 }
 
@@ -68,15 +68,15 @@ void ClientRequest::Weigh(int64_t bytes) {
   if (bytes == 0) return;
   weight_ += bytes;
   session_.Weigh(bytes);
-  Keep(kept_ + static_cast<size_t>(bytes));
+  SetKept(kept_ + static_cast<size_t>(bytes));
 }
 
-void ClientRequest::Keep(size_t bytes) {
+void ClientRequest::SetKept(size_t bytes) {
   jobs_.hub().peer_memory().Set(caller_.user, kept_, bytes);
 }
 
 bool ClientRequest::KeepMore(size_t bytes) {
-  Keep(kept_ + bytes);
+  SetKept(kept_ + bytes);
   auto room = jobs_.hub().peer_memory().Check(caller_.user);
   if (room) return true;
   Fail(room.error());
@@ -110,7 +110,7 @@ void ClientRequest::Refuse(const wire::Failed& failed) {
   if (has_end) return Over();
   messages_.clear();
   Weigh(-weight_);
-  Keep(kMemoryOfRequest);
+  SetKept(kMemoryOfRequest);
 }
 
 bool ClientRequest::HasRoom() const { return untaken_ < wire::WindowOf(kind_) && !session_.full(); }
@@ -130,7 +130,7 @@ void ClientRequest::RoomAgain() {
 
 // ---- Messages ----------------------------------------------------------------------------------
 
-void ClientRequest::Take(wire::Request request, std::string_view bytes) {
+void ClientRequest::Receive(wire::Request request, std::string_view bytes) {
   const bool is_first = kept_ == 0;
   takes_more_ = takes_more_ || std::holds_alternative<wire::Submit>(request);
   if (is_first && !KeepMore(MemoryOf(request))) return;
@@ -461,7 +461,7 @@ bool ClientRequest::MayKeep(const wire::Request& request, uint64_t bytes) {
                                .in_memory = before + (is_stored ? 0 : bytes),
                                .is_last = std::holds_alternative<wire::SubmitEnd>(request)};
     paid_ = Paid::kAsked;
-    if (!jobs_.kept().Take(part, Continuation())) return false;
+    if (!jobs_.kept().Admit(part, Continuation())) return false;
     waits_ = false;
   }
   paid_ = Paid::kYes;

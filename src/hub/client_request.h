@@ -64,7 +64,7 @@ class ClientRequest {
   // ---- For its session
   // Takes its first message, and later ones of an upload; `bytes` is the message as it came. The
   // request is refused if it would exceed its user's bound of memory.
-  void Take(wire::Request request, std::string_view bytes);
+  void Receive(wire::Request request, std::string_view bytes);
   bool subscribes() const {
     return kind_ == wire::RequestKind::kWatch || kind_ == wire::RequestKind::kReadEnds;
   }
@@ -93,10 +93,10 @@ class ClientRequest {
   }
   // One answer to its question; End follows the last one.
   template <typename T>
-  void Give(const T& answer) {
-    GiveBytes(wire::BytesOf(answer));
+  void SendAnswer(const T& answer) {
+    SendAnswerBytes(wire::BytesOf(answer));
   }
-  void GiveBytes(std::string answer) { Send(wire::QueryAnswer{std::move(answer)}); }
+  void SendAnswerBytes(std::string answer) { Send(wire::QueryAnswer{std::move(answer)}); }
   void End() {
     Send(wire::QueryDone());
     Over();
@@ -173,7 +173,7 @@ class ClientRequest {
   void SendBytes(std::string_view reply);
   bool HasRoom() const;
   void Weigh(int64_t bytes);
-  void Keep(size_t bytes);
+  void SetKept(size_t bytes);
   // False: its user is over a bound of memory, and the request has failed.
   bool KeepMore(size_t bytes);
   void AbandonUpload();

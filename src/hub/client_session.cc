@@ -115,7 +115,7 @@ void ClientSession::OnRequest(uint32_t id, std::string_view bytes) {
     if (known) at->second->Taken(taken->bytes);
   } else if (IsOfUpload(*request)) {
     if (!known || !at->second->takes_more()) return Breach("rows without a submit");
-    at->second->Take(std::move(*request), bytes);
+    at->second->Receive(std::move(*request), bytes);
   } else if (known) {
     Breach(at->second->takes_more() ? "a submit without its end"
                                     : "a request with the id of one that is under way");
@@ -142,7 +142,7 @@ void ClientSession::Begin(uint32_t id, wire::Request request, std::string_view b
                                        "end some of the commands that wait for jobs",
                                        caller_.user, most)});
   }
-  begun->Take(std::move(request), bytes);
+  begun->Receive(std::move(request), bytes);
 }
 
 }  // namespace spate::hub

@@ -39,10 +39,10 @@ void DiskWatch::LookNow() {
   const DiskState now = StateOfDisk(space_, state_);
   if (std::exchange(state_, now) == now) return;
   store_.KeepOutput(now == DiskState::kRoom);
-  Tell();
+  LogState();
 }
 
-void DiskWatch::Tell() const {
+void DiskWatch::LogState() const {
   const std::string left = FormatSize(space_.free);
   switch (state_) {
     case DiskState::kRoom:

@@ -45,7 +45,7 @@ class DiskWatch {
 
  private:
   void LookNow();
-  void Tell() const;
+  void LogState() const;
 
   os::Loop& loop_;
   store::HubStore& store_;

@@ -177,7 +177,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
-    Want(node, *want);
+    RequestPiece(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     CompareClock(node, state->clock);
     for (auto& run : state->runs) run.since = ByOurClock(node, run.since, Duration());
@@ -454,7 +454,7 @@ void Hub::GiveBack(const engine::SendLease& send, const Error& error) {
 
 // One for each node and turn of the loop: to read pieces takes time, and a node that asks for many
 // at once is not one of our nodes.
-void Hub::Want(NodeId node, const wire::WantPiece& want) {
+void Hub::RequestPiece(NodeId node, const wire::WantPiece& want) {
   bool is_first = !std::exchange(links_.at(node).wanted, want);
   if (!is_first) return;
   loop_.Post([this, node, alive = alive_] {

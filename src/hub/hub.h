@@ -178,7 +178,7 @@ class Hub {
   void SendLease(const engine::SendLease& send);
   void GiveBack(const engine::SendLease& send, const Error& error);
   void CloseOnNodes(JobId job);
-  void Want(NodeId node, const wire::WantPiece& want);
+  void RequestPiece(NodeId node, const wire::WantPiece& want);
   void SendPiece(NodeId node);
   void Fail(const Error& error);
 

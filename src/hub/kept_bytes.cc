@@ -15,7 +15,7 @@ void KeptBytes::Charge(Account& account, const Part& part) {
   account.arriving[part.job] += part.in_memory;
 }
 
-bool KeptBytes::Take(const Part& part, std::function<void(Status)> done) {
+bool KeptBytes::Admit(const Part& part, std::function<void(Status)> done) {
   Account& account = accounts_[part.user];
   account.arriving.try_emplace(part.job);
   if (account.waiting.empty() && !part.is_last && part.bytes <= account.left) {
@@ -23,19 +23,20 @@ bool KeptBytes::Take(const Part& part, std::function<void(Status)> done) {
     return true;
   }
   account.waiting.push_back({part, std::move(done)});
-  if (account.waiting.size() == 1) Look(part.user);
+  if (account.waiting.size() == 1) ReadKept(part.user);
   return false;
 }
 
-void KeptBytes::Look(const std::string& user) {
+void KeptBytes::ReadKept(const std::string& user) {
   std::set<JobId> arriving;
   for (const auto& [job, in_memory] : accounts_.at(user).arriving) arriving.insert(job);
   read_(user, std::move(arriving),
         [this, user](const Result<uint64_t>& kept) { Counted(user, kept); });
 }
 
-// No part was taken since Look. The journal keeps parts compressed: when it has the parts that were
-// taken, more may be left than their bytes suggest, so the remaining parts are looked at again.
+// No part was taken since ReadKept. The journal keeps parts compressed: when it has the parts that
+// were taken, more may be left than their bytes suggest, so the remaining parts are looked at
+// again.
 void KeptBytes::Counted(const std::string& user, const Result<uint64_t>& kept) {
   Account& account = accounts_.at(user);
   uint64_t used = kept.value_or(0);
@@ -67,7 +68,7 @@ void KeptBytes::Counted(const std::string& user, const Result<uint64_t>& kept) {
     }
     told.emplace_back(std::move(each.done), std::move(may));
   }
-  if (!account.waiting.empty()) Look(user);
+  if (!account.waiting.empty()) ReadKept(user);
   if (account.arriving.empty()) accounts_.erase(user);
   for (auto& [done, may] : told) done(may);
 }

@@ -34,7 +34,7 @@ class KeptBytes {
     bool is_last = false;
   };
   // True: the part may be kept. False: `done` is called later, with kBusy if it may not be kept.
-  bool Take(const Part& part, std::function<void(Status)> done);
+  bool Admit(const Part& part, std::function<void(Status)> done);
   // Ends an upload, which was accepted or dropped. Returns the bytes that were left when the last
   // part was taken; UINT64_MAX: no part was taken.
   uint64_t Leave(const std::string& user, JobId job);
@@ -49,7 +49,7 @@ class KeptBytes {
     std::map<JobId, uint64_t> arriving;  // with their bytes in memory
     std::deque<Waiter> waiting;          // for the journal
   };
-  void Look(const std::string& user);
+  void ReadKept(const std::string& user);
   void Counted(const std::string& user, const Result<uint64_t>& kept);
   static void Charge(Account& account, const Part& part);
 

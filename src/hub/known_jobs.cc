@@ -110,7 +110,7 @@ std::optional<KnownJobs::Job> KnownJobs::FromJournal(const store::JobRow& row) c
   return job;
 }
 
-const KnownJobs::Job* KnownJobs::Keep(JobId id, Job job) const {
+const KnownJobs::Job* KnownJobs::Cache(JobId id, Job job) const {
   if (past_timer_ == 0) {
     past_timer_ = loop_.At(loop_.Now(), [this] {
       past_timer_ = 0;
@@ -126,7 +126,7 @@ const KnownJobs::Job* KnownJobs::Find(JobId job) const {
   if (hidden_.contains(job)) return nullptr;
   if (auto past = past_.find(job); past != past_.end()) return &past->second;
   auto read = Read(job);
-  return read ? Keep(job, std::move(*read)) : nullptr;
+  return read ? Cache(job, std::move(*read)) : nullptr;
 }
 
 void KnownJobs::Prepare(JobId first, JobId last, size_t most) const {
@@ -135,7 +135,7 @@ void KnownJobs::Prepare(JobId first, JobId last, size_t most) const {
   for (const store::JobRow& row : *rows) {
     bool is_past = !jobs_.contains(row.job) && !hidden_.contains(row.job);
     if (!is_past || !row.damage.empty()) continue;
-    if (auto job = FromJournal(row)) Keep(row.job, std::move(*job));
+    if (auto job = FromJournal(row)) Cache(row.job, std::move(*job));
   }
 }
 
@@ -259,7 +259,7 @@ void KnownJobs::Finished(JobId job, const JobCounts& counts) {
   // Its row was written with its last record, so that whoever is told may ask the journal.
   unwritten_.erase(job);
   changed_.erase(job);
-  Tell(job);
+  Notify(job);
   Leave(job);
 }
 
@@ -356,7 +356,7 @@ void KnownJobs::TellChanged() {
     at->second.is_untold = false;
     TellListener(id);
   }
-  for (JobId job : std::exchange(changed_, {})) Tell(job);
+  for (JobId job : std::exchange(changed_, {})) Notify(job);
 }
 
 uint64_t KnownJobs::Listen(JobId job, std::string user, Listener fn) {
@@ -412,7 +412,7 @@ void KnownJobs::LookAtWaiting() {
     auto at = jobs_.find(last_looked_);
     if (at == jobs_.end()) continue;
     const Why before = at->second.stalled;
-    if (WhyStalled(last_looked_) != before) Tell(last_looked_);
+    if (WhyStalled(last_looked_) != before) Notify(last_looked_);
   }
   if (by_job_.empty()) return;
   look_timer_ = loop_.At(loop_.Now() + kLookEvery, [this] { LookAtWaiting(); });
@@ -427,7 +427,7 @@ void KnownJobs::Unlisten(uint64_t id) {
   listeners_.erase(at);
 }
 
-void KnownJobs::Tell(JobId job) {
+void KnownJobs::Notify(JobId job) {
   auto entry = jobs_.find(job);
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {

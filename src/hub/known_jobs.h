@@ -127,7 +127,7 @@ class KnownJobs {
     Listener fn;
     bool is_untold = false;  // it is in untold_
   };
-  void Tell(JobId job);
+  void Notify(JobId job);
   void TellListener(uint64_t id);
   void TellChanged();
   void Schedule();
@@ -137,7 +137,7 @@ class KnownJobs {
   Job FromRow(const store::JobRow& row) const;
   std::optional<Job> Read(JobId job) const;
   std::optional<Job> FromJournal(const store::JobRow& row) const;
-  const Job* Keep(JobId id, Job job) const;
+  const Job* Cache(JobId id, Job job) const;
 
   os::Loop& loop_;
   store::HubStore& store_;

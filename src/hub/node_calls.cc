@@ -20,7 +20,7 @@ std::unexpected<Error> NotConnected(const std::string& node) {
 
 }  // namespace
 
-void NodeCalls::Tell(uint64_t id, Result<wire::AnswerPiece> answer) {
+void NodeCalls::Complete(uint64_t id, Result<wire::AnswerPiece> answer) {
   auto done = asked_.extract(id);
   if (done.empty()) return;
   const Asked& asked = done.mapped();
@@ -37,13 +37,13 @@ void NodeCalls::Send(NodeId node, wire::ToNode message) {
   if (channel) channel->Send(std::move(message));
 }
 
-void NodeCalls::Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn) {
+void NodeCalls::Query(const std::string& node, const std::string& by, wire::Ask ask, Told fn) {
   const Nodes::Node* to = nodes_.FindByName(node);
   if (to == nullptr) return fn(NotConnected(node));
-  Ask(to->row.id, by, std::move(ask), kPatience, std::move(fn));
+  Query(to->row.id, by, std::move(ask), kPatience, std::move(fn));
 }
 
-void NodeCalls::Ask(NodeId id, const std::string& by, wire::Ask ask, Duration patience, Told fn) {
+void NodeCalls::Query(NodeId id, const std::string& by, wire::Ask ask, Duration patience, Told fn) {
   const std::string name = nodes_.all().at(id).row.name;
   if (!nodes_.all().at(id).channel) return fn(NotConnected(name));
   const bool of_run = ask.ref.job.value != 0;
@@ -65,7 +65,7 @@ void NodeCalls::Ask(NodeId id, const std::string& by, wire::Ask ask, Duration pa
   asked_[call] = {.node = id, .of_run = of_run, .by = by, .fn = std::move(fn)};
   Send(id, std::move(ask));
   loop_.At(loop_.Now() + patience, [this, alive = alive_, call, name] {
-    if (*alive) Tell(call, Unavailable(name, "does not answer"));
+    if (*alive) Complete(call, Unavailable(name, "does not answer"));
   });
 }
 
@@ -104,25 +104,25 @@ void NodeCalls::OnAnswer(NodeId node, const wire::AnswerPiece& piece) {
   if (too_long || kept_ > kMostKept || of_user > kMostOfUser) {
     Send(node, wire::AnswerTaken{piece.id, 0});
     if (too_long) {
-      return Tell(piece.id, Unavailable(nodes_.all().at(node).row.name, "answers too much"));
+      return Complete(piece.id, Unavailable(nodes_.all().at(node).row.name, "answers too much"));
     }
-    return Tell(piece.id, Fail(ErrorKind::kBusy,
-                               "the hub waits for too many long answers of "
-                               "nodes at once; try again"));
+    return Complete(piece.id, Fail(ErrorKind::kBusy,
+                                   "the hub waits for too many long answers of "
+                                   "nodes at once; try again"));
   }
   if (more) return Send(node, wire::AnswerTaken{piece.id, piece.bytes.size()});
   auto answer = AnswerOf(asked, piece);
-  Tell(piece.id, std::move(answer));
+  Complete(piece.id, std::move(answer));
 }
 
-void NodeCalls::Gone(NodeId node) {
+void NodeCalls::Disconnected(NodeId node) {
   if (!nodes_.all().contains(node)) return;
   std::vector<uint64_t> calls;
   for (const auto& [call, each] : asked_) {
     if (each.node == node) calls.push_back(call);
   }
   const std::string name = nodes_.all().at(node).row.name;
-  for (uint64_t call : calls) Tell(call, NotConnected(name));
+  for (uint64_t call : calls) Complete(call, NotConnected(name));
 }
 
 }  // namespace spate::hub

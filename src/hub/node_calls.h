@@ -31,12 +31,12 @@ class NodeCalls {
   // not know the question, or its answer does not fit it. kBusy: kMostAsks questions of the user
   // `by` to the node are under way, or the user's answers are longer than kMostOfUser together;
   // an empty `by` is the hub itself, which bounds its questions otherwise.
-  void Ask(NodeId node, const std::string& by, wire::Ask ask, Duration patience, Told fn);
+  void Query(NodeId node, const std::string& by, wire::Ask ask, Duration patience, Told fn);
   // The same of the node with this name.
-  void Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn);
+  void Query(const std::string& node, const std::string& by, wire::Ask ask, Told fn);
   void OnAnswer(NodeId node, const wire::AnswerPiece& piece);
   // Its connection has ended, so it answers nothing more.
-  void Gone(NodeId node);
+  void Disconnected(NodeId node);
 
   static constexpr Duration kPatience = Duration::Seconds(10);
   static constexpr Duration kLookPatience = Duration::Seconds(3);
@@ -53,7 +53,7 @@ class NodeCalls {
     std::string bytes = {};
     Told fn;
   };
-  void Tell(uint64_t id, Result<wire::AnswerPiece> answer);
+  void Complete(uint64_t id, Result<wire::AnswerPiece> answer);
   Result<wire::AnswerPiece> AnswerOf(const Asked& asked, const wire::AnswerPiece& last) const;
   void Send(NodeId node, wire::ToNode message);
 

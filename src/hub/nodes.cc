@@ -291,7 +291,7 @@ void Nodes::Knocked(const wire::Greeting& greeting, const Caller& caller) {
 
 void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   Node& node = nodes_.at(id);
-  if (node.channel) Gone(id, "it came again");
+  if (node.channel) Disconnected(id, "it came again");
   if (!node.state) untold_.insert(id);
   node.speaks = 0;
   node.peer = std::move(arrival.peer);
@@ -332,7 +332,7 @@ Status Nodes::KeepOffer(Node& node, const Offer& offer) {
 }
 
 // It may speak of its own tasks only.
-std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
+std::set<JobId> Nodes::StoreState(NodeId node, wire::NodeState state) {
   std::erase_if(state.runs, [&](const wire::NodeState::Run& run) {
     return !hub_.engine().Holds(node, run.ref);
   });
@@ -548,7 +548,8 @@ std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {
   return facts;
 }
 
-void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::LastNodes what) {
+void Nodes::Disconnected(NodeId id, const std::string& why, Duration quiet,
+                         engine::LastNodes what) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
   TellOf(node, fmt::format("node {} is disconnected: {}", node.row.name, why));

@@ -23,7 +23,7 @@
 
 namespace spate::hub {
 
-// The hub's end of a node's connection. Its owner tells Nodes::Gone when it has ended.
+// The hub's end of a node's connection. Its owner calls Nodes::Disconnected when it has ended.
 class NodePort : public NodeChannel {
  public:
   // Tells why, and closes.
@@ -87,8 +87,8 @@ class Nodes {
   void Arrived(NodeId node, Arrival arrival, const Caller& caller);
   // Its connection has ended; it was last heard `quiet` before. kEnded: nothing of it is known any
   // more.
-  void Gone(NodeId node, const std::string& why, Duration quiet = {},
-            engine::LastNodes what = engine::LastNodes::kMayReturn);
+  void Disconnected(NodeId node, const std::string& why, Duration quiet = {},
+                    engine::LastNodes what = engine::LastNodes::kMayReturn);
   // Forgets those that went before `when`, unless somebody said something about them; their rows go
   // when they were forgotten before `rows`.
   void ForgetAway(Instant when, Instant rows);
@@ -112,7 +112,7 @@ class Nodes {
   void Dismiss(NodeId node, const std::string& why);
   // Stores the node's report on itself and its tasks. Returns the jobs of which other tasks run
   // there than it told before, or for which the answer of LeftRunning has changed.
-  std::set<JobId> Tell(NodeId node, wire::NodeState state);
+  std::set<JobId> StoreState(NodeId node, wire::NodeState state);
   // The node has begun to run it. Of a node that begins many in a second its next report tells.
   // False: nothing has changed.
   bool Started(NodeId node, const AttemptRef& ref);

@@ -86,7 +86,7 @@ TEST_F(NodesTest, TheHubKnowsWhoANodeIs) {
 TEST_F(NodesTest, ANameIsItsFirstUsers) {
   Come("n", "ann", line);
   EXPECT_FALSE(Admit("n", "ann", "another process"));
-  nodes.Gone(*Admit("n", "ann"), "cut");
+  nodes.Disconnected(*Admit("n", "ann"), "cut");
   EXPECT_FALSE(Admit("n", "bob"));
   EXPECT_TRUE(Admit("n", "ann", "another process"));
   for (const char* name : {"", "a b", "a,b", ".1", "a/b", "../b", "evil$(touch${IFS}/x)x"}) {
@@ -108,7 +108,7 @@ TEST_F(NodesTest, ANameIsItsFirstUsers) {
 TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
   const Duration patience = kLimits.node_patience;
   NodeId id = Come("n", "ann", line);
-  nodes.Gone(id, "the hub was upgraded");
+  nodes.Disconnected(id, "the hub was upgraded");
   loop.RunUntilIdle();
   auto standing = [&] { return hub.engine().Nodes().front().standing; };
   wire::Greeting old;
@@ -139,7 +139,7 @@ TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
 TEST_F(NodesTest, ReasonsNameNodesThatAreAway) {
   const NodeId id = Come("n", "ann", line);
   ASSERT_NE(Come("m", "ann", other), NodeId());
-  nodes.Gone(id, "its machine is off");
+  nodes.Disconnected(id, "its machine is off");
   loop.RunFor(Duration::Seconds(7));
   const Reason of_one{ReasonKind::kOnOtherNode, {}, {}, {"n", "m"}};
   Why why = nodes.Complete({{ReasonKind::kNoNodeFits}, of_one});
@@ -154,7 +154,7 @@ TEST_F(NodesTest, ReasonsNameNodesThatAreAway) {
   ASSERT_EQ(why.size(), 3u);
   EXPECT_EQ(why.back().kind, ReasonKind::kNodesMissing);
   EXPECT_EQ(nodes.Complete({{ReasonKind::kNoNodeJoined}}).front().kind, ReasonKind::kNoNodeJoined);
-  nodes.Gone(nodes.FindByName("m")->row.id, "its machine is off");
+  nodes.Disconnected(nodes.FindByName("m")->row.id, "its machine is off");
   why = nodes.Complete({{ReasonKind::kNoNodeJoined}});
   EXPECT_EQ(why.front().kind, ReasonKind::kNodesAway);
   EXPECT_EQ(why.front().names, (std::vector<std::string>{"n", "m", "", ""}));
@@ -162,7 +162,7 @@ TEST_F(NodesTest, ReasonsNameNodesThatAreAway) {
 
 TEST_F(NodesTest, ReasonsNameNodesThatAreRefused) {
   const NodeId id = Come("n", "ann", line);
-  nodes.Gone(id, "the hub was upgraded");
+  nodes.Disconnected(id, "the hub was upgraded");
   wire::Greeting old;
   old.node_name = "n";
   old.instance = "1";
@@ -182,7 +182,7 @@ TEST_F(NodesTest, ANodeThatComesAndGoesFillsNoLog) {
   for (int i = 0; i < 500; ++i) {
     const NodeId id = Come("n", "ann", line);
     ASSERT_NE(id, NodeId());
-    nodes.Gone(id, "the connection was lost");
+    nodes.Disconnected(id, "the connection was lost");
     loop.RunFor(Duration::Seconds(1));
   }
   EXPECT_EQ(logged, 6);
@@ -196,7 +196,7 @@ TEST_F(NodesTest, ANodeThatComesAndGoesFillsNoLog) {
 TEST_F(NodesTest, NodesThatComeAndGoUnderManyNamesFillNoLog) {
   for (int i = 0; i < 700; ++i) {
     const NodeId node = Come("n" + std::to_string(i), "ada", line);
-    nodes.Gone(node, "it ended", {}, engine::LastNodes::kEnded);
+    nodes.Disconnected(node, "it ended", {}, engine::LastNodes::kEnded);
   }
   EXPECT_EQ(logged, 1000);
   Come("m", "bob", other);
@@ -224,7 +224,7 @@ TEST_F(NodesTest, TheFirstReportsOfManyNodesCostLessThanTheirArrivals) {
     ids.push_back(Come("n" + std::to_string(i), "*", ends.emplace_back()));
   }
   const std::clock_t arrived = std::clock();
-  for (NodeId id : ids) nodes.Tell(id, {});
+  for (NodeId id : ids) nodes.StoreState(id, {});
   EXPECT_LT(std::clock() - arrived, arrived - begin);
 }
 
@@ -256,7 +256,7 @@ TEST_F(NodesTest, ANameThatAnEarlierReleaseAcceptedStaysUsable) {
 TEST_F(NodesTest, ANodeComesBackWhileItIsBeingForgotten) {
   NodeId id = Come("n", "ann", line);
   nodes.Remove(id, Nodes::Removal::kEnds);
-  nodes.Gone(id, "cut");
+  nodes.Disconnected(id, "cut");
   loop.RunFor(kCommit * 4);
   ASSERT_TRUE(disk->nodes.at(id).removed);
   nodes.Remove(id, Nodes::Removal::kNone);
@@ -273,7 +273,7 @@ TEST_F(NodesTest, ANodeComesBackWhileItIsBeingForgotten) {
 // Blame by ended jobs is the journal's, and a record removes it before the node is forgotten.
 TEST_F(NodesTest, ABlamedNodeIsForgottenByARecord) {
   NodeId id = Come("n", "ann", line);
-  nodes.Gone(id, "cut");
+  nodes.Disconnected(id, "cut");
   loop.RunFor(Duration::Seconds(120));
   store.Append({.records = {engine::NodeBlamed{id, {{JobId(9), "ann"}}}}}, nullptr);
   loop.RunFor(kCommit * 4);
@@ -301,7 +301,7 @@ TEST_F(NodesTest, ABlamedNodeIsForgottenByARecord) {
 TEST_F(NodesTest, ForgottenNodesKeepTheirNumbers) {
   NodeId first = Come("n", "ann", line);
   NodeId second = Come("m", "ann", other);
-  nodes.Gone(first, "cut");
+  nodes.Disconnected(first, "cut");
   loop.RunFor(Duration::Seconds(120));  // what it had is lost by then
   nodes.ForgetAway(loop.Now(), Instant());
   loop.RunFor(kCommit * 4);

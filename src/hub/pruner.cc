@@ -34,10 +34,10 @@ void Pruner::TellAbout(HubFacts& facts) const {
 
 void Pruner::LookIn(Duration pause) {
   os::Loop& loop = jobs_.loop();
-  timer_ = loop.At(loop.Now() + pause, [this] { Look(); });
+  timer_ = loop.At(loop.Now() + pause, [this] { RunRound(); });
 }
 
-void Pruner::Look() {
+void Pruner::RunRound() {
   const Instant now = jobs_.loop().Now();
   idle_ = kept() <= rules_.keep_bytes && now < next_;
   if (idle_) return LookIn(next_ - now);

@@ -28,14 +28,14 @@ class Pruner {
   Pruner& operator=(const Pruner&) = delete;
 
   // Looks now, and again and again. Once.
-  void Begin() { Look(); }
+  void Begin() { RunRound(); }
   // More output is durable: what is too much is removed at once, but for the second after a round.
   // Cost: that of a sum.
   void Synced();
   void TellAbout(HubFacts& facts) const;
 
  private:
-  void Look();
+  void RunRound();
   void LookIn(Duration pause);
   // Only where there is a bound. Of the output the sum is kept; it is counted once an hour, in case
   // something else removes files.

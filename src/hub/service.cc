@@ -250,9 +250,10 @@ void Service::NodeKnocked(const wire::Greeting& greeting, const Caller& caller) 
 }
 
 void Service::NodeGone(NodeId node, const std::string& why, Duration quiet) {
-  calls_->Gone(node);
-  nodes_->Gone(node, why, quiet,
-               options_.nodes_return ? engine::LastNodes::kMayReturn : engine::LastNodes::kEnded);
+  calls_->Disconnected(node);
+  nodes_->Disconnected(
+      node, why, quiet,
+      options_.nodes_return ? engine::LastNodes::kMayReturn : engine::LastNodes::kEnded);
 }
 
 void Service::DropClientsOf(uint64_t serial, const std::string& why) {
@@ -387,7 +388,7 @@ void Service::OnRunning(NodeId node, const wire::Running& running) {
 }
 
 void Service::OnNodeState(NodeId node, wire::NodeState state) {
-  for (JobId job : nodes_->Tell(node, std::move(state))) jobs_->known().Changed(job);
+  for (JobId job : nodes_->StoreState(node, std::move(state))) jobs_->known().Changed(job);
   pools_->NodeTold(node);
 }
 

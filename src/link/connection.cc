@@ -215,7 +215,7 @@ void Connection::FindRoom() {
   size_t wanted = reader_.wanted();
   bool was_starved = std::exchange(starved_, false);
   if (wanted > share_->limits().short_frame && !room_) {
-    room_ = share_->Take(wanted, alive_, [this] { FindRoom(); });
+    room_ = share_->Acquire(wanted, alive_, [this] { FindRoom(); });
     room_since_ = loop_.Now();
     starved_ = room_ == nullptr;
   }

@@ -172,7 +172,7 @@ void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
     MakeRoomOf(entry, user->user);
     loop_.WatchRead(fd, [this, &entry, at] { FirstWord(entry, at); });
   } else {
-    Hear(entry, at);
+    StartConnection(entry, at);
   }
   if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
 }
@@ -194,12 +194,12 @@ void Entrance::FirstWord(Entry& entry, Strangers::iterator at) {
 void Entrance::LookUp(Entry& entry, Strangers::iterator at, Instant last) {
   auto unknown = [this, &entry, at](std::string why) {
     at->guest.unknown = std::move(why);
-    Hear(entry, at);
+    StartConnection(entry, at);
   };
   auto done = [this, &entry, at, last, unknown](Result<os::Account> account) {
     loop_.Cancel(at->again);
     if (account) at->guest.user = std::move(account->name);
-    if (account || account.error().kind == ErrorKind::kNotFound) return Hear(entry, at);
+    if (account || account.error().kind == ErrorKind::kNotFound) return StartConnection(entry, at);
     if (loop_.Now() >= last) return unknown(std::move(account.error().message));
     at->again =
         loop_.At(loop_.Now() + kLookUpAgain, [this, &entry, at, last] { LookUp(entry, at, last); });
@@ -213,7 +213,7 @@ void Entrance::LookUp(Entry& entry, Strangers::iterator at, Instant last) {
   });
 }
 
-void Entrance::Hear(Entry& entry, Strangers::iterator at) {
+void Entrance::StartConnection(Entry& entry, Strangers::iterator at) {
   at->connection->Start(
       {.opened = [this, at] { Opened(*at); },
        .frame = [this, &entry, at](FrameType, std::string_view m) { Greeted(entry, at, m); },

@@ -142,7 +142,7 @@ class Entrance {
   Duration LookUpPatience() const;
   void FirstWord(Entry& entry, Strangers::iterator at);
   void LookUp(Entry& entry, Strangers::iterator at, Instant last);
-  void Hear(Entry& entry, Strangers::iterator at);
+  void StartConnection(Entry& entry, Strangers::iterator at);
   void Opened(Stranger& stranger);
   void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);
   std::expected<Admission, wire::Refusal> Judge(const Guest& guest);

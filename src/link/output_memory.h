@@ -20,7 +20,7 @@ class OutputMemory {
   uint64_t most() const { return most_; }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   // False: there is no room.
-  bool Take(uint64_t bytes) {
+  bool Acquire(uint64_t bytes) {
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
       if (bytes > most_ || used > most_ - bytes) return false;
@@ -51,8 +51,8 @@ class HeldMemory {
   ~HeldMemory() { Drop(); }
 
   // More of them. False, and nothing changes: there is no room.
-  bool Take(uint64_t bytes) {
-    if (!of_ || !of_->Take(bytes)) return false;
+  bool Acquire(uint64_t bytes) {
+    if (!of_ || !of_->Acquire(bytes)) return false;
     bytes_ += bytes;
     return true;
   }

@@ -146,7 +146,7 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted, bool may
   }
   stream.size += piece.bytes.size();
   if (stream.ignored || !stream.trouble.empty()) return {};
-  if (Status put = Put(stream, piece); !put) {
+  if (Status put = Store(stream, piece); !put) {
     if (may_wait && put.error().kind == ErrorKind::kExhausted) {
       stream.size -= piece.bytes.size();
       return put;
@@ -160,10 +160,10 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted, bool may
 }
 
 // True if it has room in memory.
-bool OutputSpool::Keep(Stream& stream, std::string_view bytes) const {
+bool OutputSpool::StoreInMemory(Stream& stream, std::string_view bytes) const {
   if (!memory_ || !stream.path.empty()) return false;
   if (stream.bytes.empty()) stream.held = HeldMemory(memory_);
-  if (!stream.held.Take(bytes.size())) return false;
+  if (!stream.held.Acquire(bytes.size())) return false;
   // Full pieces: there are more to come.
   const size_t size = stream.bytes.size() + bytes.size();
   const bool more = size > stream.bytes.capacity() && bytes.size() >= kMemoryPiece;
@@ -172,8 +172,8 @@ bool OutputSpool::Keep(Stream& stream, std::string_view bytes) const {
   return true;
 }
 
-Status OutputSpool::Put(Stream& stream, const wire::OutputPiece& piece) {
-  if (Keep(stream, piece.bytes)) return {};
+Status OutputSpool::Store(Stream& stream, const wire::OutputPiece& piece) {
+  if (StoreInMemory(stream, piece.bytes)) return {};
   TRY(CheckRoom(stream, stream.path.empty() ? stream.size : piece.bytes.size()));
   if (stream.path.empty()) {
     TRY(Open(stream));

@@ -96,8 +96,8 @@ class OutputSpool {
     uint64_t checked = 0;  // up to this size there was room
   };
   Status Open(Stream& stream);
-  bool Keep(Stream& stream, std::string_view bytes) const;
-  Status Put(Stream& stream, const wire::OutputPiece& piece);
+  bool StoreInMemory(Stream& stream, std::string_view bytes) const;
+  Status Store(Stream& stream, const wire::OutputPiece& piece);
   Status CheckRoom(Stream& stream, uint64_t size) const;
   static void RemoveFile(Stream& stream);
   static void Drop(Stream& stream);

@@ -4,8 +4,8 @@
 
 namespace spate::link {
 
-std::unique_ptr<Share::Room> Share::Take(size_t bytes, std::shared_ptr<bool> alive,
-                                         std::function<void()> again) {
+std::unique_ptr<Share::Room> Share::Acquire(size_t bytes, std::shared_ptr<bool> alive,
+                                            std::function<void()> again) {
   // The longest frame fits where nothing else is.
   if (used_ > 0 && used_ + bytes > limits_.memory) {
     std::erase_if(waiting_, [](const Waiting& each) { return !*each.alive; });

@@ -50,8 +50,8 @@ class Share : public std::enable_shared_from_this<Share> {
   };
   // Null: there is none now, and `again` is called once when it is worth another try, if the owner
   // is still alive. The first to ask is told first.
-  std::unique_ptr<Room> Take(size_t bytes, std::shared_ptr<bool> alive,
-                             std::function<void()> again);
+  std::unique_ptr<Room> Acquire(size_t bytes, std::shared_ptr<bool> alive,
+                                std::function<void()> again);
 
   // True if there is time left for a frame in this turn of the loop. Spend: a frame took `time`.
   bool HasTime();
@@ -60,7 +60,7 @@ class Share : public std::enable_shared_from_this<Share> {
   // More may be sent. It grows by `sent` in this turn of the loop. Cost: once in a turn, a look at
   // each connection.
   bool HasRoomFor(size_t sent);
-  // Calls `again` once, as Take does, when there is room.
+  // Calls `again` once, as Acquire does, when there is room.
   void AwaitRoom(std::shared_ptr<bool> alive, std::function<void()> again);
 
   // Connections that have it, each by itself; `unread` tells how much of what was sent to it waits.

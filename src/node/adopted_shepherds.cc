@@ -171,7 +171,7 @@ bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen, Instant stop) 
   return false;
 }
 
-AdoptedShepherds::Asked AdoptedShepherds::Ask(const wire::Ask& ask) {
+AdoptedShepherds::Asked AdoptedShepherds::Query(const wire::Ask& ask) {
   auto one = std::ranges::find(shepherds_, std::optional(ask.ref), &Shepherd::running);
   if (one == shepherds_.end()) return Asked::kNotHere;
   if (!one->answers) return Asked::kOlder;

@@ -34,7 +34,7 @@ class AdoptedShepherds {
     std::function<void()> end_strays;
     // Removes what is left of the folder of an attempt that has ended.
     std::function<void(const AttemptRef&)> remove_folder;
-    std::function<void(wire::AnswerPiece)> answered;  // what was asked by Ask
+    std::function<void(wire::AnswerPiece)> answered;  // answers to Query
     std::function<void(const AttemptRef&)> lost;      // nothing more comes of the attempt
   };
   explicit AdoptedShepherds(Parts parts) : parts_(std::move(parts)) {}
@@ -52,7 +52,7 @@ class AdoptedShepherds {
   bool Freeze(const AttemptRef& ref, bool frozen, Instant stop);
   // kOlder: its shepherd is of a release that cannot be asked.
   enum class Asked : uint8_t { kNotHere, kOlder, kAsked };
-  Asked Ask(const wire::Ask& ask);
+  Asked Query(const wire::Ask& ask);
   bool Taken(const AttemptRef& ref);
   void Pause(bool paused);
   // Ends what runs. Ends that were not taken are left for another time.

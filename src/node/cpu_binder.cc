@@ -55,7 +55,7 @@ void CpuBinder::Start(StartOrder order) {
 CpuBinder::Units CpuBinder::UnitsFor(const StartOrder& order, uint32_t count) {
   Slot& slot = slots_[order.slot];
   if (Units units = slot.units.lock()) return units;
-  auto grant = parts_.packer.Take(count);
+  auto grant = parts_.packer.Acquire(count);
   if (!grant || grant->cpus.empty()) return nullptr;
   if (grant->split && parts_.on_split) parts_.on_split(order.ref, count);
   auto units = std::make_shared<const std::vector<int>>(std::move(grant->cpus));
@@ -96,7 +96,7 @@ void CpuBinder::OnTakenBack(const AttemptRef& ref) {
 void CpuBinder::Forget(const AttemptRef& ref) {
   if (auto bound = bound_.extract(ref)) {
     if (bound.mapped().use_count() > 1) return;
-    parts_.packer.Give(*bound.mapped());
+    parts_.packer.Release(*bound.mapped());
     BindFloatingSoon();
   } else if (auto found = floating_.extract(ref)) {
     Slot& slot = slots_.at(found.mapped());

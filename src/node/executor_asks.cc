@@ -25,7 +25,7 @@ bool ProcessExecutor::MayAsk(const AttemptRef& ref) {
          std::cmp_less(std::ranges::count_if(asked_, of_it), kMostOfOne);
 }
 
-void ProcessExecutor::Ask(wire::Ask ask, std::function<void(wire::AnswerPiece)> told) {
+void ProcessExecutor::Query(wire::Ask ask, std::function<void(wire::AnswerPiece)> told) {
   if (!MayAsk(ask.ref)) {
     return told(
         wire::AnswerPiece::Failed({ErrorKind::kBusy, "too many look at the task now; try again"}));
@@ -35,7 +35,7 @@ void ProcessExecutor::Ask(wire::Ask ask, std::function<void(wire::AnswerPiece)> 
   asked_[ask.id] = {ask.ref, loop_.Now(), std::move(told)};
   using Asked = AdoptedShepherds::Asked;
   wire::AnswerPiece none{.kind = wire::AnswerKind::kEnded};
-  switch (adopted_ ? adopted_->Ask(ask) : Asked::kNotHere) {
+  switch (adopted_ ? adopted_->Query(ask) : Asked::kNotHere) {
     case Asked::kAsked:
       return;
     case Asked::kOlder:

@@ -35,14 +35,14 @@ void ProcessExecutor::WatchShepherds() {
     for (auto& slot : slots_) {
       if (!slot || !slot->alive || slot->orders.empty()) continue;
       has_orders = true;
-      Look(*slot);
+      CheckShepherd(*slot);
       if (!*exists) return;
     }
     if (has_orders) WatchShepherds();
   });
 }
 
-void ProcessExecutor::Look(Slot& slot) {
+void ProcessExecutor::CheckShepherd(Slot& slot) {
   uint64_t beats = slot.shepherd.beats();
   bool at_work = beats % 2 == 1;
   bool still = beats == slot.beats && (at_work || slot.news_at == beats);

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .folders = std::move(folders)};
   if (host->shepherds_) {
     parts.ask_run = [shepherds = host->shepherds_.get()](auto ask, auto told) {
-      shepherds->Ask(std::move(ask), std::move(told));
+      shepherds->Query(std::move(ask), std::move(told));
     };
   }
   const bool has_gpus = std::ranges::count(options.offer.named, "gpus", &NamedOffer::name) > 0;

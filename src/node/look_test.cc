@@ -71,7 +71,7 @@ TEST_F(LookTest, AnOrderBehindAnotherHasNotStarted) {
 TEST_F(LookTest, AShepherdSaysWhatItDoesNotKnow) {
   AttemptRef ref = StartThat("true");
   std::optional<wire::AnswerPiece> told;
-  executor_->Ask({.ref = ref, .question = 9999}, [&](wire::AnswerPiece piece) {
+  executor_->Query({.ref = ref, .question = 9999}, [&](wire::AnswerPiece piece) {
     told = std::move(piece);
     Look();
   });

@@ -192,7 +192,7 @@ void Node::On(wire::PutPiece piece) {
   if (fetching_ != piece.job || at->second.piece != piece.piece) return;  // it was asked for before
   Fetch& fetch = at->second;
   const PutFile file = fetch.missing.back();
-  Status kept = parts_.files->Keep(piece.job, file, piece.piece, piece.bytes);
+  Status kept = parts_.files->Store(piece.job, file, piece.piece, piece.bytes);
   if (kept && !parts_.files->Has(piece.job, file)) {
     return Send(wire::WantPiece{piece.job, ++fetch.piece});
   }
@@ -255,7 +255,7 @@ void Node::OnAsk(wire::Ask ask) {
 
 // Messages of the hub about the job wait behind it meanwhile, in order.
 void Node::AskForUser(const wire::OpenJob& open) {
-  parts_.users->Ask(AccountOf(open.settings->user), [this, job = open.job, alive = alive_] {
+  parts_.users->LookUp(AccountOf(open.settings->user), [this, job = open.job, alive = alive_] {
     if (!*alive) return;
     auto held = strangers_.extract(job);  // gone, when the connection has
     if (held.empty()) return;

@@ -357,7 +357,7 @@ void ProcessExecutor::Launch(Slot& slot) {
     if (!noted && options_.on_trouble) options_.on_trouble(noted.error().message);
   }
   loop_.WatchRead(slot.shepherd.socket(), [this, &slot] { OnReadable(slot); });
-  for (StartOrder& order : std::exchange(slot.waiting, {})) Give(slot, std::move(order));
+  for (StartOrder& order : std::exchange(slot.waiting, {})) SendOrder(slot, std::move(order));
   MarkDirty(slot);
 }
 
@@ -386,7 +386,7 @@ void ProcessExecutor::Lend(Slot& slot) {
     if (best == nullptr) return;
     StartOrder order = std::move(slot.waiting.front());
     slot.waiting.pop_front();
-    Give(*best, std::move(order));
+    SendOrder(*best, std::move(order));
   }
 }
 
@@ -495,7 +495,7 @@ void ProcessExecutor::Start(StartOrder order) {
         order, "no task can be started here: each shepherd ended at once (is there a /dev/null?)");
   }
   Slot& slot = SlotAt(order.slot);
-  if (slot.alive) return Give(slot, std::move(order));
+  if (slot.alive) return SendOrder(slot, std::move(order));
   slot.waiting.push_back(std::move(order));
   if (slot.launch_delay.ns != 0) Lend(slot);
 }
@@ -514,7 +514,7 @@ void ProcessExecutor::NameNode(AttemptEnd& end) const {
   end.note = fmt::format("on node {}: {}", options_.node_name, end.note);
 }
 
-void ProcessExecutor::Give(Slot& slot, StartOrder order) {
+void ProcessExecutor::SendOrder(Slot& slot, StartOrder order) {
   auto job = jobs_.find(order.ref.job);
   CHECK(job != jobs_.end());
   if (!job->second.refused.empty()) return Refuse(order, job->second.refused);

@@ -108,7 +108,7 @@ class ProcessExecutor final : public Executor {
   void Taken(const AttemptRef& ref) override;
 
   // See node::AskRun.
-  void Ask(wire::Ask ask, std::function<void(wire::AnswerPiece)> told);
+  void Query(wire::Ask ask, std::function<void(wire::AnswerPiece)> told);
 
   // Binds all processes of a running attempt to these processors, whatever it was bound to or has
   // bound itself to; what may not be bound (it has become another user's) is left alone. False:
@@ -189,7 +189,7 @@ class ProcessExecutor final : public Executor {
   // Tells it, if nothing of the kind was told since a shepherd last reported something.
   void Trouble(std::string text);
   void Lend(Slot& slot);
-  void Give(Slot& slot, StartOrder order);
+  void SendOrder(Slot& slot, StartOrder order);
   void Refuse(const StartOrder& order, std::string why);
   // Names the node in the note of an attempt that could not be started here.
   void NameNode(AttemptEnd& end) const;
@@ -216,7 +216,7 @@ class ProcessExecutor final : public Executor {
   void OnUnclaimed(const shepherd::UnclaimedOutput& output);
   void ReadLast(Slot& slot);
   void WatchShepherds();
-  void Look(Slot& slot);
+  void CheckShepherd(Slot& slot);
   void EndHung(Slot& slot);
   void OnDeath(Slot& slot);
   void CleanUp(Slot& slot);

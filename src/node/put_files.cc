@@ -29,7 +29,7 @@ bool PutFiles::Has(JobId job, const PutFile& file) const {
   return at != whole_.end() && at->second.contains(file.first_piece);
 }
 
-Status PutFiles::Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes) {
+Status PutFiles::Store(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes) {
   TRY(os::MakeDirs(FolderOf(job), 0700));
   uint64_t offset = (piece - file.first_piece) * kPutPieceBytes;
   bool last = offset + bytes.size() >= file.size;

@@ -26,7 +26,7 @@ class PutFiles {
   std::string PathOf(JobId job, const PutFile& file) const;
   bool Has(JobId job, const PutFile& file) const;
   // Pieces of one content, from its first on, in order; after the last one Has() is true.
-  Status Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes);
+  Status Store(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes);
   // Its files are gone soon.
   void Forget(JobId job);
 

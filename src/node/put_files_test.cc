@@ -25,9 +25,9 @@ TEST(PutFiles, PiecesBecomeOneFile) {
   EXPECT_FALSE(os::Exists(dir.Path("puts/3/0")));
   std::string whole(kPutPieceBytes, 'x');
   PutFile file{.name = "in", .mode = 0644, .size = kPutPieceBytes + 2, .first_piece = 4};
-  ASSERT_TRUE(files.Keep(kJob, file, 4, whole));
+  ASSERT_TRUE(files.Store(kJob, file, 4, whole));
   EXPECT_FALSE(files.Has(kJob, file));
-  ASSERT_TRUE(files.Keep(kJob, file, 5, "yz"));
+  ASSERT_TRUE(files.Store(kJob, file, 5, "yz"));
   EXPECT_TRUE(files.Has(kJob, file));
   EXPECT_EQ(os::ReadFile(files.PathOf(kJob, file), 1 << 22).value_or(""), whole + "yz");
   EXPECT_FALSE(files.Has(JobId(8), file));
@@ -35,7 +35,7 @@ TEST(PutFiles, PiecesBecomeOneFile) {
   EXPECT_FALSE(files.Has(kJob, file));
   EXPECT_FALSE(os::Exists(files.PathOf(kJob, file)));
   // Removed aside, so the job's name is free at once.
-  ASSERT_TRUE(files.Keep(kJob, file, 4, whole));
+  ASSERT_TRUE(files.Store(kJob, file, 4, whole));
   auto left = [&] { return os::ListDir(dir.Path("puts")).value().size(); };
   while (left() > 1) {
     loop->At(loop->Now() + Duration::Millis(1), [&] { loop->Stop(); });
@@ -49,7 +49,7 @@ TEST(PutFiles, AnEmptyContentHasOnePiece) {
   auto loop = os::RealLoop::Create().value();
   PutFiles files(*loop, dir.Path("puts"));
   PutFile empty{.name = "in", .mode = 0644, .size = 0, .first_piece = 0};
-  ASSERT_TRUE(files.Keep(kJob, empty, 0, ""));
+  ASSERT_TRUE(files.Store(kJob, empty, 0, ""));
   EXPECT_TRUE(files.Has(kJob, empty));
   EXPECT_TRUE(os::Exists(files.PathOf(kJob, empty)));
 }
@@ -59,8 +59,8 @@ TEST(PutFiles, PiecesOfAnotherLengthAreRefused) {
   auto loop = os::RealLoop::Create().value();
   PutFiles files(*loop, dir.Path("puts"));
   PutFile file{.name = "in", .mode = 0644, .size = 3, .first_piece = 0};
-  EXPECT_FALSE(files.Keep(kJob, file, 0, "xy"));
-  EXPECT_FALSE(files.Keep(kJob, file, 0, "wxyz"));
+  EXPECT_FALSE(files.Store(kJob, file, 0, "xy"));
+  EXPECT_FALSE(files.Store(kJob, file, 0, "wxyz"));
   EXPECT_FALSE(files.Has(kJob, file));
 }
 
@@ -270,7 +270,7 @@ TEST_F(FetchTest, AJobWhoseUserIsLookedUpWaitsAndOthersDoNot) {
   EXPECT_EQ(starts.opened, std::vector{JobId(9)});
   ASSERT_EQ(starts.orders.size(), 1u);
   answer.set_value();
-  users.Ask("slow", [&] { real->Stop(); });
+  users.LookUp("slow", [&] { real->Stop(); });
   real->Run();
   loop.RunFor(Duration::Millis(1));
   EXPECT_EQ(starts.opened, (std::vector{JobId(9), JobId(8)}));

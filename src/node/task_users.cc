@@ -36,12 +36,12 @@ bool KnownUsers::Knows(const std::string& name) {
   return known_.contains(name);
 }
 
-void KnownUsers::Keep(const std::string& name, Result<shepherd::TaskUser> found) {
+void KnownUsers::Cache(const std::string& name, Result<shepherd::TaskUser> found) {
   Duration good_for = found ? keep_ : std::min(keep_, kKeepFailed);
   known_.insert_or_assign(name, Known{std::move(found), loop_.Now() + good_for});
 }
 
-void KnownUsers::Ask(const std::string& name, std::function<void()> then) {
+void KnownUsers::LookUp(const std::string& name, std::function<void()> then) {
   Asked& asked = asked_[name];
   asked.waiting.push_back(std::move(then));
   if (asked.work) return;
@@ -49,7 +49,7 @@ void KnownUsers::Ask(const std::string& name, std::function<void()> then) {
     return look_up(name);
   };
   auto done = [this, name](Result<shepherd::TaskUser> found) {
-    Keep(name, std::move(found));
+    Cache(name, std::move(found));
     auto answered = asked_.extract(name);
     for (const auto& tell : answered.mapped().waiting) tell();
   };
@@ -57,7 +57,7 @@ void KnownUsers::Ask(const std::string& name, std::function<void()> then) {
 }
 
 Result<shepherd::TaskUser> KnownUsers::Find(const std::string& name) {
-  if (!Knows(name)) Keep(name, look_up_(name));
+  if (!Knows(name)) Cache(name, look_up_(name));
   return known_.at(name).user;
 }
 

@@ -32,7 +32,7 @@ class KnownUsers {
   KnownUsers(os::Loop& loop, UserLookUp look_up, Duration keep);
   bool Knows(const std::string& name);
   // Calls `then` when it is known, later.
-  void Ask(const std::string& name, std::function<void()> then);
+  void LookUp(const std::string& name, std::function<void()> then);
   // Waits, where it is not known.
   Result<shepherd::TaskUser> Find(const std::string& name);
 
@@ -45,7 +45,7 @@ class KnownUsers {
     std::unique_ptr<os::Aside<shepherd::TaskUser>> work;
     std::vector<std::function<void()>> waiting;
   };
-  void Keep(const std::string& name, Result<shepherd::TaskUser> found);
+  void Cache(const std::string& name, Result<shepherd::TaskUser> found);
 
   os::Loop& loop_;
   const UserLookUp look_up_;

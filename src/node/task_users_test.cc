@@ -120,8 +120,8 @@ TEST(KnownUsers, AreAskedForAsideAndOnce) {
       },
       Duration::Seconds(60));
   int told = 0;
-  for (int i = 0; i < 2; ++i) users.Ask("ann", [&] { told += users.Knows("ann") ? 1 : 0; });
-  users.Ask("bob", [&] { loop->Stop(); });
+  for (int i = 0; i < 2; ++i) users.LookUp("ann", [&] { told += users.Knows("ann") ? 1 : 0; });
+  users.LookUp("bob", [&] { loop->Stop(); });
   loop->Post([&] {  // the loop goes on while a server says nothing
     EXPECT_EQ(told, 0);
     answer.set_value();

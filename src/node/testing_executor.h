@@ -40,7 +40,7 @@ inline std::vector<pid_t> Marked(const std::string& mark) {
 inline void LookAt(ProcessExecutor& executor, const AttemptRef& ref, uint32_t rank,
                    const RunWish& wish, std::function<void(RunLook)> told) {
   auto bytes = std::make_shared<std::string>();
-  executor.Ask(
+  executor.Query(
       {.ref = ref, .rank = rank, .question = RunWish::kNumber, .body = wire::BytesOf(wish)},
       [told = std::move(told), bytes](const wire::AnswerPiece& piece) {
         EXPECT_LE(piece.bytes.size(), wire::kAnswerPiece);

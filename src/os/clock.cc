@@ -40,7 +40,7 @@ Fd WatchClock() {
 
 Clock::Clock() : offset_(AheadOf(CLOCK_REALTIME)), asleep_(AheadOf(CLOCK_BOOTTIME)) {}
 
-Clock::Drift Clock::Look() const {
+Clock::Drift Clock::MeasureDrift() const {
   const Duration suspended = Duration::Micros((AheadOf(CLOCK_BOOTTIME) - asleep_) / 1000);
   return {Duration::Micros((AheadOf(CLOCK_REALTIME) - offset_) / 1000) - suspended, suspended};
 }

@@ -44,7 +44,7 @@ class Clock {
   struct Drift {
     Duration set, suspended;
   };
-  Drift Look() const;
+  Drift MeasureDrift() const;
 
  private:
   int64_t offset_;  // wall - monotonic at construction

@@ -39,7 +39,7 @@ Result<Fd> MakeHandoverSocket() {
   return fd;
 }
 
-// Datagrams that one Take looks at: strangers may send on and on.
+// Datagrams that one Receive looks at: strangers may send on and on.
 constexpr int kLooked = 8;
 
 bool IsTrusted(const ucred& sender) { return sender.uid == 0 || sender.uid == geteuid(); }
@@ -119,7 +119,7 @@ Result<HandoverInbox> HandoverInbox::Open(std::string_view text) {
 }
 
 // Nobody else reads here, so what was looked at is what is received next.
-Result<std::optional<Fd>> HandoverInbox::Take() {
+Result<std::optional<Fd>> HandoverInbox::Receive() {
   for (int i = 0; i < kLooked; ++i) {
     Datagram seen(Datagram::Room::kSender);
     if (!seen.Receive(fd_.get(), MSG_PEEK)) {

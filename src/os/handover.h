@@ -22,7 +22,7 @@ class HandoverInbox {
   // The next descriptor that root or this process' own user has sent, close-on-exec. What others
   // sent is dropped, and never opened here. Nullopt: there is none, or only behind so much of
   // others that the inbox is still readable.
-  Result<std::optional<Fd>> Take();
+  Result<std::optional<Fd>> Receive();
 
  private:
   explicit HandoverInbox(Fd fd) : fd_(std::move(fd)) {}

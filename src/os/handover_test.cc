@@ -22,17 +22,17 @@ std::string Unused(const char* what) {
 TEST(Handover, WhatIsSentIsTheSameOpenFile) {
   auto inbox = HandoverInbox::Open(Unused("a"));
   ASSERT_TRUE(inbox) << inbox.error().message;
-  EXPECT_FALSE(*inbox->Take());
+  EXPECT_FALSE(*inbox->Receive());
   auto pipe = MakePipe();
   ASSERT_TRUE(pipe);
   ASSERT_TRUE(HandOver(Unused("a"), pipe->write.get()));
-  auto taken = inbox->Take();
+  auto taken = inbox->Receive();
   ASSERT_TRUE(taken && *taken);
   EXPECT_NE(fcntl((*taken)->get(), F_GETFD) & FD_CLOEXEC, 0);
   ASSERT_TRUE(WriteAll((*taken)->get(), "hello", "a pipe"));
   char text[8];
   EXPECT_EQ(ReadNow(pipe->read.get(), text, sizeof(text)).value(), 5u);
-  EXPECT_FALSE(*inbox->Take());
+  EXPECT_FALSE(*inbox->Receive());
 }
 
 TEST(Handover, ANameIsOfOneAtATime) {
@@ -57,7 +57,7 @@ TEST(Handover, AFullInboxIsBusyUntilSomethingIsTaken) {
   for (; count < 100'000 && sent; ++count) sent = HandOver(Unused("c"), 0);
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().kind, ErrorKind::kBusy);
-  ASSERT_TRUE(*inbox->Take());
+  ASSERT_TRUE(*inbox->Receive());
   EXPECT_TRUE(HandOver(Unused("c"), 0));
 }
 
@@ -92,7 +92,7 @@ int SendAs(uid_t user, const std::string& name, int count) {
 }
 
 bool Takes(HandoverInbox& inbox) {
-  auto taken = inbox.Take();
+  auto taken = inbox.Receive();
   return taken && taken->has_value();
 }
 
@@ -133,9 +133,9 @@ TEST(Handover, DatagramsWithoutADescriptorAreDropped) {
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   ASSERT_EQ(sendto(sender.get(), "xyz", 3, 0, reinterpret_cast<sockaddr*>(&address), size), 3);
-  EXPECT_FALSE(*inbox->Take());
+  EXPECT_FALSE(*inbox->Receive());
   ASSERT_TRUE(HandOver(name, 0));
-  EXPECT_TRUE(*inbox->Take());
+  EXPECT_TRUE(*inbox->Receive());
 }
 
 }  // namespace

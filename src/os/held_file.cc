@@ -46,7 +46,7 @@ Status NameNew(const std::string& fresh, const std::string& path) {
 
 Result<HeldFile> HeldFile::Hold(std::string path) {
   HeldFile file(std::move(path));
-  TRY(file.Take());
+  TRY(file.Acquire());
   return file;
 }
 
@@ -56,7 +56,7 @@ bool HeldFile::IsThere() const {
   return there && ours && there->inode == ours->inode && there->device == ours->device;
 }
 
-Status HeldFile::Take() {
+Status HeldFile::Acquire() {
   const int64_t until = MonotonicNanos() + kPatience;
   for (;; poll(nullptr, 0, kPause)) {
     fd_ = Fd(open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
@@ -80,7 +80,7 @@ Status HeldFile::Take() {
 
 Status HeldFile::Write(std::string_view bytes, uint32_t permissions) {
   if (!fd_ || !IsThere()) {
-    TRY(Take());
+    TRY(Acquire());
   }
   const std::string fresh = JoinPath(
       DirName(path_), fmt::format(".{}.{}-{}.new", BaseName(path_), getpid(), MonotonicNanos()));

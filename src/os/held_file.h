@@ -31,7 +31,7 @@ class HeldFile {
   explicit HeldFile(std::string path) : path_(std::move(path)) {}
   // Locks what lies there; afterwards fd_ is open, unless nothing lies there (missing_) or it
   // cannot be opened.
-  Status Take();
+  Status Acquire();
   bool IsThere() const;
   std::string path_;
   Fd fd_;

@@ -315,7 +315,7 @@ void RealLoop::OnClockStep(std::function<void(const ClockStep&)> fn) {
   LookAtClock();
 }
 void RealLoop::LookAtClock() {
-  const Clock::Drift now = clock_.Look();
+  const Clock::Drift now = clock_.MeasureDrift();
   auto is_noise = [](Duration a, Duration b) { return std::abs((a - b).ns) < 1'000'000; };
   if (is_noise(now.set, drift_.set) && is_noise(now.suspended, drift_.suspended)) return;
   drift_ = now;

@@ -342,7 +342,7 @@ TEST(Clock, TranslatesMonotonicTimes) {
 
 TEST(Clock, HasNotLeftTheWallClock) {
   Clock clock;
-  const Clock::Drift drift = clock.Look();
+  const Clock::Drift drift = clock.MeasureDrift();
   EXPECT_LT(std::abs(drift.set.ns), Duration::Millis(100).ns);
   EXPECT_LT(std::abs(drift.suspended.ns), Duration::Millis(100).ns);
   EXPECT_LT(std::abs((WallNow() - clock.Now()).ns), Duration::Seconds(1).ns);

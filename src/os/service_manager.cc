@@ -29,17 +29,17 @@ ServiceManager::ServiceManager(Loop& loop, const Environment& environment)
       watchdog_(WatchdogOf(environment)) {}
 
 void ServiceManager::Ready() {
-  Tell("READY=1");
+  Notify("READY=1");
   if (listens() && watchdog_ > Duration()) GiveSign();
 }
 
 void ServiceManager::GiveSign() {
-  Tell("WATCHDOG=1");
+  Notify("WATCHDOG=1");
   timer_ = loop_.At(loop_.Now() + Duration{watchdog_.ns / 2}, [this] { GiveSign(); });
 }
 
 // A manager that does not listen is its own affair.
-void ServiceManager::Tell(std::string_view line) const {
+void ServiceManager::Notify(std::string_view line) const {
   sockaddr_un address{};
   if (!listens() || socket_.size() >= sizeof address.sun_path) return;
   address.sun_family = AF_UNIX;

@@ -24,10 +24,10 @@ class ServiceManager {
   // The service works from now on. Where the manager wants signs of life (WatchdogSec=), the loop
   // gives one at each half of that time: a loop that hangs is started anew.
   void Ready();
-  void Stopping() const { Tell("STOPPING=1"); }
+  void Stopping() const { Notify("STOPPING=1"); }
 
  private:
-  void Tell(std::string_view line) const;
+  void Notify(std::string_view line) const;
   void GiveSign();
 
   Loop& loop_;

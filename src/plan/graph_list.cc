@@ -88,7 +88,7 @@ class GraphLoader {
       problems_.Add(fmt::format("{}:{}: {}", name_, error.line, EscapeForScreen(error.text)));
     }
     problems_.Count(dag.error_count - dag.errors.size());
-    if (problems_.any()) return std::unexpected(problems_.Take());
+    if (problems_.any()) return std::unexpected(problems_.ToError());
     TaskList list;
     list.count = dag.tasks;
     list.requests = std::move(table_.requests());

@@ -45,9 +45,9 @@ TasksRun WhereOf(const Plan& plan) {
 }
 
 Status MpiOnNodes(Plan& plan) {
-  return cli::CheckMpi(
-      plan.options, FolderOf(plan),
-      {.say = [](const std::string& text) { cli::Say(text); }, .pmix_nodes = plan.pmix_nodes});
+  return cli::CheckMpi(plan.options, FolderOf(plan),
+                       {.say = [](const std::string& text) { cli::PrintMessage(text); },
+                        .pmix_nodes = plan.pmix_nodes});
 }
 
 Status BatchScript(Plan& plan) {
@@ -55,7 +55,7 @@ Status BatchScript(Plan& plan) {
     return ReadBeginning(os::JoinPath(folder, file));
   };
   auto note = TRY(cli::CheckBatchScript(plan.words, plan.argv, plan.options, read));
-  if (!note.empty() && plan.options.show.form != cli::OutputForm::kQuiet) cli::Say(note);
+  if (!note.empty() && plan.options.show.form != cli::OutputForm::kQuiet) cli::PrintMessage(note);
   return {};
 }
 

@@ -20,7 +20,7 @@ class Problems {
   }
   void Count(uint64_t more) { count_ += more; }
   bool any() const { return count_ > 0; }
-  Error Take() {
+  Error ToError() {
     if (count_ > kLimits.list_errors) {
       lines_ += fmt::format("... and {} more problems\n", count_ - kLimits.list_errors);
     }

@@ -28,7 +28,7 @@ constexpr Duration kLookPatience = Duration::Seconds(2);
 std::string AskInTime(const std::string& name, const shepherd::UserFiles::Question& question) {
   shepherd::UserFiles files;
   std::string answer;
-  auto look = [&] { answer = files.Ask("", name, question).value_or(""); };
+  auto look = [&] { answer = files.Evaluate("", name, question).value_or(""); };
   if (files.Start(look) != 0) return {};
   const int64_t until = os::MonotonicNanos() + kLookPatience.ns;
   while (!files.Read()) {

@@ -41,17 +41,17 @@ SlotsFile::SlotsFile(os::RealLoop& loop, std::string path,
                      std::function<void(const Result<cli::SlotRule>&)> changed)
     : loop_(loop), path_(std::move(path)), changed_(std::move(changed)) {
   known_ = FirstWord(path_).value_or("");
-  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Look(); });
+  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Poll(); });
 }
 
 // An editor may have emptied or removed it for a moment: then what it said last holds.
-void SlotsFile::Look() {
+void SlotsFile::Poll() {
   auto word = FirstWord(path_);
   if (word && !word->empty() && *word != known_) {
     known_ = *word;
     changed_(RuleOf(path_, known_));
   }
-  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Look(); });
+  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Poll(); });
 }
 
 }  // namespace spate::run

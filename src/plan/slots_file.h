@@ -24,7 +24,7 @@ class SlotsFile {
   SlotsFile& operator=(const SlotsFile&) = delete;
 
  private:
-  void Look();
+  void Poll();
   os::RealLoop& loop_;
   const std::string path_;
   const std::function<void(const Result<cli::SlotRule>&)> changed_;

@@ -89,7 +89,7 @@ class ListLoader {
         problems_.Add("--order: a list with {after} determines the order itself");
       }
     }
-    if (problems_.any()) return std::unexpected(problems_.Take());
+    if (problems_.any()) return std::unexpected(problems_.ToError());
     list.requests = std::move(table_.requests());
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
@@ -376,7 +376,7 @@ Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t posi
     std::string why = WhyInputFails(*line, context);
     if (!why.empty()) problems.Add(fmt::format("task {}: {}", at + 1, why));
   });
-  if (problems.any()) return std::unexpected(problems.Take());
+  if (problems.any()) return std::unexpected(problems.ToError());
   return {};
 }
 

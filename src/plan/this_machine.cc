@@ -118,7 +118,7 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
   };
   context.slots = slots;
   context.run_input_checks = run_checks;
-  context.on_slow = [](std::string_view text) { cli::Say(text); };
+  context.on_slow = [](std::string_view text) { cli::PrintMessage(text); };
   return context;
 }
 

@@ -34,7 +34,7 @@ TEST(AdviceText, CommandsTakeTheOptionsThatReach) {
 }
 
 TEST(AdviceText, RemediesFillTheirPlaces) {
-  EXPECT_EQ(TextOf(See("job list"), " --hub"), "; see: spate job list --hub");
+  EXPECT_EQ(TextOf(SeeAlso("job list"), " --hub"), "; see: spate job list --hub");
   const Remedy two("; {0}"), short_of("{} and {}", Advice("a"));
   EXPECT_EQ(TextOf(two), "; {0}");
   EXPECT_EQ(TextOf(short_of), "spate a and {}");
@@ -44,7 +44,7 @@ TEST(AdviceText, RemediesFillTheirPlaces) {
 
 // Names given by users are not text to be searched for commands.
 TEST(AdviceText, MessagesStayAsTheyAre) {
-  const Error error{ErrorKind::kNotFound, "no label 'spate job x {}'", See("job list")};
+  const Error error{ErrorKind::kNotFound, "no label 'spate job x {}'", SeeAlso("job list")};
   EXPECT_EQ(TextOf(error, " --hub"), "no label 'spate job x {}'; see: spate job list --hub");
   const Error reached = Reached(error, " --hub");
   EXPECT_EQ(TextOf(reached, " --access a"), TextOf(error, " --hub"));

@@ -250,7 +250,7 @@ void Client::OnInput() {
 
 void Client::OnBytes(std::string_view bytes) {
   heard_ = loop_.Now();
-  reader_.Take(bytes);
+  reader_.Append(bytes);
   while (stream_) {
     auto frame = reader_.Next();
     if (frame && !*frame) return;

@@ -109,7 +109,7 @@ std::optional<StartWords> StartWordsOf(std::string_view body) {
   return start;
 }
 
-void FrameReader::Take(std::string_view bytes) {
+void FrameReader::Append(std::string_view bytes) {
   buffer_.erase(0, used_);
   used_ = 0;
   buffer_ += bytes;

@@ -69,7 +69,7 @@ struct Frame {
 // Whole frames of bytes that come in pieces. kCorrupt: a length or a type that cannot be.
 class FrameReader {
  public:
-  void Take(std::string_view bytes);
+  void Append(std::string_view bytes);
   Result<std::optional<Frame>> Next();
 
  private:

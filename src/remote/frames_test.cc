@@ -29,7 +29,7 @@ TEST(Frames, ComeWholeHoweverTheyAreCut) {
     std::vector<std::string> got;
     while (!bytes.empty()) {
       size_t piece = *rc::gen::inRange<size_t>(1, bytes.size() + 1);
-      reader.Take(std::string_view(bytes).substr(0, piece));
+      reader.Append(std::string_view(bytes).substr(0, piece));
       bytes.erase(0, piece);
       for (auto frame = reader.Next(); frame && *frame; frame = reader.Next()) {
         RC_ASSERT((*frame)->type == FrameType::kOutput);
@@ -86,11 +86,11 @@ TEST(Frames, WhatCannotBeIsRefusedBeforeItHasCome) {
            std::string_view("\xff\xff\xff\xff\x01", 5),  // too long a command
        }) {
     FrameReader reader;
-    reader.Take(bytes);
+    reader.Append(bytes);
     EXPECT_FALSE(reader.Next()) << bytes;
   }
   FrameReader reader;
-  reader.Take(std::string_view("\x01\0\x40\0\x01", 5));  // of 4 MiB: awaited
+  reader.Append(std::string_view("\x01\0\x40\0\x01", 5));  // of 4 MiB: awaited
   auto frame = reader.Next();
   EXPECT_TRUE(frame && !*frame);
 }

@@ -27,7 +27,7 @@
 namespace spate::remote {
 
 // A Space has members(), a static SizeOf(bytes) of the first message in bytes (0: not known yet),
-// and Take(member, message) and Left(member), whose steps have replies and maybe an end of the
+// and Handle(member, message) and Left(member), whose steps have replies and maybe an end of the
 // program.
 template <typename Space>
 class Gathering {
@@ -76,7 +76,7 @@ class Gathering {
 
   void TakeSome() {
     for (;;) {
-      auto fd = inbox_.Take();
+      auto fd = inbox_.Receive();
       if (!fd || !*fd) return;
       (void)Add(std::move(**fd));
     }
@@ -107,7 +107,7 @@ class Gathering {
       if (*size == 0 || *size > at->in.size()) return;
       const std::string message = at->in.substr(0, *size);
       at->in.erase(0, *size);
-      Carry(space_.Take(*at->number, message));
+      Carry(space_.Handle(*at->number, message));
     }
   }
 

@@ -60,7 +60,7 @@ void Lobby::Arrived(transport::Arrival arrival) {
   auto at = strangers_.emplace(strangers_.end());
   at->from = std::move(arrival);
   at->deadline = loop_.At(loop_.Now() + limits_.patience, [this, at] { Remove(at); });
-  loop_.WatchRead(at->from.fd.get(), [this, at] { Hear(at); });
+  loop_.WatchRead(at->from.fd.get(), [this, at] { ReadKnock(at); });
 }
 
 // Then it is handed over, and the lobby's no more.
@@ -78,7 +78,7 @@ bool Lobby::IsOther(Strangers::iterator at) {
 }
 
 // Takes not a byte more: what comes behind the knock is for the part's server.
-void Lobby::Hear(Strangers::iterator at) {
+void Lobby::ReadKnock(Strangers::iterator at) {
   if (IsOther(at)) return;
   os::IoStep step =
       os::Receive(at->from.fd.get(), at->knock.data() + at->heard, at->knock.size() - at->heard);

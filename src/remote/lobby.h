@@ -70,7 +70,7 @@ class Lobby {
         const LobbyLimits& limits, Other other);
   void Arrived(transport::Arrival arrival);
   void MakeRoom();
-  void Hear(Strangers::iterator at);
+  void ReadKnock(Strangers::iterator at);
   bool IsOther(Strangers::iterator at);
   void Show(Strangers::iterator at);
   void Remove(Strangers::iterator at);

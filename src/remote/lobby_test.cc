@@ -86,8 +86,8 @@ TEST_F(LobbyTest, WhoHasKnockedDoesNotGiveWayToTheSilent) {
     RunUntil(
         [&] { return os::Receive(silent.get(), &byte, 1).kind != os::IoStep::Kind::kWouldBlock; });
   }
-  for (size_t i = 0; i < fillers; ++i) ASSERT_TRUE(*inbox->Take());
-  RunUntil([&] { return inbox->Take().value().has_value(); });
+  for (size_t i = 0; i < fillers; ++i) ASSERT_TRUE(*inbox->Receive());
+  RunUntil([&] { return inbox->Receive().value().has_value(); });
 }
 
 }  // namespace

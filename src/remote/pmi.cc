@@ -56,7 +56,7 @@ Result<uint64_t> PmiSpace::SizeOf(std::string_view bytes) {
   return Fail(ErrorKind::kCorrupt, "a line of PMI is too long");
 }
 
-PmiSpace::Step PmiSpace::Take(uint32_t rank, std::string_view line) {
+PmiSpace::Step PmiSpace::Handle(uint32_t rank, std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   auto answer = [rank](std::string text) { return Step{.replies = {LineTo(rank, text)}}; };
   if (spawning_.contains(rank)) {

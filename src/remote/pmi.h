@@ -41,7 +41,7 @@ class PmiSpace {
   // Bytes of the line with which `bytes` begins; 0: it has not ended yet. kCorrupt: it is too long.
   static Result<uint64_t> SizeOf(std::string_view bytes);
   // One line that this process has sent, with or without its newline.
-  Step Take(uint32_t rank, std::string_view line);
+  Step Handle(uint32_t rank, std::string_view line);
   // Its connection has ended.
   Step Left(uint32_t rank);
 

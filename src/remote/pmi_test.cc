@@ -7,7 +7,7 @@ namespace {
 
 std::string Said(PmiSpace& space, uint32_t rank, std::string_view line) {
   std::string text;
-  for (const PmiSpace::Line& reply : space.Take(rank, line).replies) {
+  for (const PmiSpace::Line& reply : space.Handle(rank, line).replies) {
     text += std::to_string(reply.to) + ":" + *reply.text;
   }
   return text;
@@ -57,10 +57,10 @@ TEST(Pmi, NobodyWaitsForOneThatIsGone) {
   Said(space, 0, "cmd=init");
   Said(space, 1, "cmd=init");
   EXPECT_FALSE(space.Left(1).abort);
-  PmiSpace::Step step = space.Take(0, "cmd=barrier_in");
+  PmiSpace::Step step = space.Handle(0, "cmd=barrier_in");
   EXPECT_EQ(step.abort, 1);
   EXPECT_EQ(step.why, "process 1 has ended without MPI_Finalize, and others wait for it");
-  step = space.Take(0, "cmd=abort exitcode=7 message=x");
+  step = space.Handle(0, "cmd=abort exitcode=7 message=x");
   EXPECT_EQ(step.abort, 7);
 }
 

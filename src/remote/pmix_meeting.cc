@@ -324,7 +324,7 @@ Status PartServer::StartCommand() {
 
 void PartServer::TakeNeighbours() {
   for (;;) {
-    auto fd = inbox_->Take();
+    auto fd = inbox_->Receive();
     if (!fd || !*fd) return;
     if (!os::SetNonBlocking((*fd)->get(), true)) continue;
     auto at = neighbours_.emplace(neighbours_.end(), Neighbour{std::move(**fd)});

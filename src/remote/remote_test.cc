@@ -189,7 +189,7 @@ TEST_F(RemoteTest, AStrangerInThePartsPlaceGetsNothing) {
   auto caller = Call("echo hello");
   std::optional<os::Fd> taken;
   RunUntil([&] {
-    auto fd = inbox->Take();
+    auto fd = inbox->Receive();
     if (fd && *fd) taken = std::move(**fd);
     return taken.has_value();
   });
@@ -218,7 +218,7 @@ TEST_F(RemoteTest, AServerThatSpeaksOtherwiseIsNamed) {
     auto caller = Call("echo hello");
     std::optional<os::Fd> taken;
     RunUntil([&] {
-      auto fd = inbox->Take();
+      auto fd = inbox->Receive();
       if (fd && *fd) taken = std::move(**fd);
       return taken.has_value();
     });

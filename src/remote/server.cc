@@ -34,13 +34,13 @@ Server::~Server() { loop_.Unwatch(inbox_.fd()); }
 
 void Server::AcceptSome() {
   for (int i = 0; i < kTakenOfATurn; ++i) {
-    auto fd = inbox_.Take();
+    auto fd = inbox_.Receive();
     if (!fd || !*fd) return;
-    Take(std::move(**fd));
+    Accept(std::move(**fd));
   }
 }
 
-void Server::Take(os::Fd fd) {
+void Server::Accept(os::Fd fd) {
   MakeRoom();
   if (sessions_.size() >= limits_.sessions || !os::SetNonBlocking(fd.get(), true)) return;
   auto at = sessions_.emplace(sessions_.end());

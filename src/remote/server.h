@@ -51,7 +51,7 @@ class Server {
   Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::HandoverInbox inbox,
          Session::Setting setting, const ServerLimits& limits);
   void AcceptSome();
-  void Take(os::Fd fd);
+  void Accept(os::Fd fd);
   void MakeRoom();
   void EndIfDone();
 

@@ -83,7 +83,7 @@ void Session::EndIfDone() {
 
 void Session::OnBytes(std::string_view bytes) {
   heard_ = loop_.Now();
-  reader_.Take(bytes);
+  reader_.Append(bytes);
   while (stream_) {
     auto frame = reader_.Next();
     if (frame && !*frame) return;

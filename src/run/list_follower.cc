@@ -102,7 +102,7 @@ void ListFollower::Read() {
   if (*size == 0) {
     if (grows_) return AwaitGrowth();
     reader_.Finish();
-    return Take(/*at_end=*/true);
+    return AddRows(/*at_end=*/true);
   }
   grown_ = loop_.Now();
   auto text = std::string_view(piece).substr(0, *size);
@@ -113,7 +113,7 @@ void ListFollower::Read() {
     }
   }
   reader_.Feed(text);
-  Take(/*at_end=*/false);
+  AddRows(/*at_end=*/false);
 }
 
 std::string ListFollower::WhyWrong(const format::ListLine& line) const {
@@ -128,7 +128,7 @@ std::string ListFollower::WhyWrong(const format::ListLine& line) const {
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
 }
 
-void ListFollower::Take(bool at_end) {
+void ListFollower::AddRows(bool at_end) {
   std::vector<std::string> rows;
   std::vector<Needs> needs;
   std::string wrong;

@@ -42,7 +42,7 @@ class ListFollower {
  private:
   void OpenNext();
   void Read();
-  void Take(bool at_end);
+  void AddRows(bool at_end);
   void Stop();
   void AwaitGrowth();
   // How the file was changed other than by growing; empty: it was not.

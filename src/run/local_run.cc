@@ -77,7 +77,7 @@ void TellPassedOver(const RunOptions& options, const EarlierRun& earlier) {
 // A machine without bash has /bin/sh.
 void TellShell(const RunOptions& options, const JobSettings& settings, bool needs_shell) {
   const bool quiet = options.show.form == cli::OutputForm::kQuiet;
-  if (needs_shell && settings.shell.empty() && !settings.bash && !quiet) cli::Say(kNoBash);
+  if (needs_shell && settings.shell.empty() && !settings.bash && !quiet) cli::PrintMessage(kNoBash);
 }
 
 Result<int> RunNew(const cli::Invocation& invocation, const Surroundings& here,

@@ -238,11 +238,11 @@ TEST_F(PreparedJobTest, ARunThatHasEndedTakesNoOrders) {
   RunAsker runs(here_, state_, " --local");
   wire::Cancel cancel;
   cancel.jobs.ranges = {{1, 1, 1}};
-  auto told = client::AskOne(runs, cancel);
+  auto told = client::QueryOne(runs, cancel);
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(told.error().message, "job 1 is not running; see: spate job info --local 1");
-  auto hub_only = client::AskOne(runs, wire::StopHub());
+  auto hub_only = client::QueryOne(runs, wire::StopHub());
   ASSERT_FALSE(hub_only);
   EXPECT_EQ(hub_only.error().kind, ErrorKind::kInvalid);
 }
@@ -252,7 +252,7 @@ TEST_F(PreparedJobTest, WhatJournalsKnowIsAnsweredFromThem) {
   RunAsker runs(here_, state_, "");
   wire::ListJobs question;
   question.jobs = JobSelector{.ranges = {{1, 1, 1}}};
-  auto listed = client::AskOne(runs, question).value();
+  auto listed = client::QueryOne(runs, question).value();
   ASSERT_EQ(listed.jobs.size(), 1u);
   EXPECT_EQ(listed.jobs[0].name, "some");
   EXPECT_EQ(listed.jobs[0].counts.total, 2u);

@@ -87,8 +87,8 @@ RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std:
 
 RunAsker::~RunAsker() = default;
 
-Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
-  if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
+Status RunAsker::Query(wire::Question question, const AcceptAnswer& take) {
+  if (wire::IsOfJournal(question.number())) return journals_.Query(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
   question.Visit<wire::ChangeJobs, wire::Cancel, wire::Steer, wire::ExplainTasks, wire::LookAtJobs,
                  wire::LookAtRun, wire::ListProcesses, wire::EnterTask>(
@@ -141,7 +141,7 @@ Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAn
                 fmt::format("job {} runs as process {}, which does not answer: {}", number,
                             owner->pid, connected.error().message));
   }
-  auto asked = call.Ask(std::move(question), take);
+  auto asked = call.Query(std::move(question), take);
   if (asked || asked.error().kind != ErrorKind::kUnavailable) return asked;
   return Fail(ErrorKind::kUnavailable, fmt::format("job {} has just ended", number));
 }

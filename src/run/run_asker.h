@@ -37,7 +37,7 @@ class RunAsker final : public client::Asker {
   ~RunAsker() override;
 
   // kUnavailable: a run that is named does not run, or does not answer.
-  Status Ask(wire::Question question, const AcceptAnswer& take) override;
+  Status Query(wire::Question question, const AcceptAnswer& take) override;
   // Numbers, ascending, each once. kNotFound: there is no such job.
   Result<std::vector<uint32_t>> Pick(const JobSelector& jobs) const;
 

@@ -35,7 +35,7 @@ Result<std::unique_ptr<RunHub>> RunHub::Read(Parts parts) {
   with.owner = os::EffectiveUser();
   with.one_job = true;
   with.keep_replay = [reader = &hub->reader_](JobId job, std::function<void()> done) {
-    return reader->Keep(job, std::move(done));
+    return reader->StoreState(job, std::move(done));
   };
   with.allows = std::move(parts.allows);
   with.log = Unheard<LogText>;

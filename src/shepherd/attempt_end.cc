@@ -180,7 +180,7 @@ void AttemptRunner::LookAtLeftovers(int64_t now) {
     killer_.NameLeftovers();
     return BeginKilling(now);
   }
-  leftovers_.Look(now, halt_.is_on());
+  leftovers_.Scan(now, halt_.is_on());
   if (!leftovers_.IsOver()) {
     phase_until_ = leftovers_.next_look();
     std::string news = leftovers_.DrainNews(now);
@@ -303,12 +303,12 @@ void AttemptRunner::Conclude(int64_t now) {
   visits_.End(now);
   Outcome();
   if (end_.cause == Cause::kMemory) {
-    if (commands_.started() > 0) memory_.Tell(end_);
+    if (commands_.started() > 0) memory_.AddTo(end_);
     streams_.AddLastWords(memory_.LastWords(end_));
   }
   streams_.SayLastWords();
   streams_.CloseFiles();
-  streams_.Tell(end_);
+  streams_.AddTo(end_);
   if (streams_.HasLostOutput()) Lose(streams_.MetFullDisk(), Cause::kCheck);
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
@@ -354,13 +354,13 @@ bool AttemptRunner::CloseFiles(int64_t now) {
 // How the attempt ended, as far as the processes tell.
 void AttemptRunner::Outcome() {
   end_.cause = Cause::kSuccess;
-  commands_.Tell(end_, start_failed_);
+  commands_.AddTo(end_, start_failed_);
   streams_.TellRanks(end_);
   if (start_failed_) end_.cause = folder_.is_lost() ? Cause::kNode : Cause::kStart;
   if (folder_.is_lost()) end_.status = 0;
   if (is_resident() && !start_failed_) OutcomeOfResident();
   if (end_.cause == Cause::kSuccess && !ordered_cause_ && leftovers_.is_on()) {
-    leftovers_.Tell(end_);
+    leftovers_.AddTo(end_);
   }
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
     ordered_cause_ = Cause::kMemory;
@@ -404,8 +404,8 @@ std::optional<std::string> AttemptRunner::LookAtOutputs(int64_t now) {
   for (const StartView::CheckView& check : asked_.view.checks) {
     if (files_.TouchFolder(os::DirName(check.file)) != 0) return std::nullopt;
   }
-  return files_.Ask("", "the task's output files, to check them",
-                    [&](bool*) { return FindFailures(now); });
+  return files_.Evaluate("", "the task's output files, to check them",
+                         [&](bool*) { return FindFailures(now); });
 }
 
 // Returns what `look` finds, or lets another process look because it may have to wait. Nullopt:
@@ -496,8 +496,8 @@ void AttemptRunner::Lose(bool disk_full, Cause otherwise) {
 
 void AttemptRunner::Finish() {
   // One that went over its limit has it since Conclude, so that its texts have the same peak.
-  if (commands_.started() > 0 && end_.cause != Cause::kMemory) memory_.Tell(end_);
-  killer_.Tell(end_);
+  if (commands_.started() > 0 && end_.cause != Cause::kMemory) memory_.AddTo(end_);
+  killer_.AddTo(end_);
   outbox_.AddEnd(end_, streams_.out(), streams_.err(), pack_.view());
   streams_.CloseSpools();
   pack_.Close();

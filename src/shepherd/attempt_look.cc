@@ -118,7 +118,7 @@ RunUse AttemptRunner::UseSoFar(int64_t now) {
     use.system.ns += info->system.ns;
   });
   AttemptEnd so_far;
-  memory_.Tell(so_far);
+  memory_.AddTo(so_far);
   use.peak = std::max(so_far.peak_memory, use.memory);
   use.source = so_far.memory_source;
   return use;

@@ -62,7 +62,7 @@ void AttemptRunner::TakeOver() {
                             FormatSize(dropped)));
 }
 
-void AttemptRunner::GiveTask() { resident_.Give(end_.ref, asked_.view.around.input); }
+void AttemptRunner::GiveTask() { resident_.Assign(end_.ref, asked_.view.around.input); }
 
 void AttemptRunner::OnResident(int64_t now) {
   if (!has_task()) return;

@@ -101,7 +101,7 @@ std::string Commands::WhyRankFailed() const {
              : fmt::format("rank {} exited with {}", rank, WEXITSTATUS(status));
 }
 
-void Commands::Tell(AttemptEnd& end, bool start_failed) const {
+void Commands::AddTo(AttemptEnd& end, bool start_failed) const {
   auto tell = [&](const One& one) {
     if (!one.ended || one.status == 0 || start_failed) return;
     bool by_signal = WIFSIGNALED(one.status);

@@ -70,7 +70,7 @@ class Commands {
   std::string WhyRankFailed() const;  // "rank 3 exited with 7"
   // By the last one that failed, of a gang by the first: cause and status; and each of them, where
   // there are several, or of a gang.
-  void Tell(AttemptEnd& end, bool start_failed) const;
+  void AddTo(AttemptEnd& end, bool start_failed) const;
 
  private:
   struct One {

@@ -30,7 +30,7 @@ ForeignChildren::ForeignChildren(const std::vector<pid_t>& ours, std::string mar
   }
 }
 
-ForeignChildren::Whose ForeignChildren::Look(pid_t child) const {
+ForeignChildren::Whose ForeignChildren::OwnerOf(pid_t child) const {
   if (known_.empty()) return Whose::kOurs;
   auto known = known_.find(child);
   if (known != known_.end() && known->second == os::StartTimeOf(child)) return Whose::kForeign;

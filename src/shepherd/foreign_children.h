@@ -27,7 +27,7 @@ class ForeignChildren {
   // none is foreign. A process that is dying, or about to become another program, has no
   // environment to look at: ask again a little later.
   enum class Whose { kOurs, kForeign, kUnclear };
-  Whose Look(pid_t child) const;
+  Whose OwnerOf(pid_t child) const;
 
  private:
   std::unordered_map<pid_t, uint64_t> known_;  // with the start time

@@ -285,7 +285,7 @@ int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign) {
     ProcessTree ours(getpid());
     for (pid_t child : ours.Children()) {
       if (std::find(keep.begin(), keep.end(), child) != keep.end()) continue;
-      auto whose = foreign.Look(child);
+      auto whose = foreign.OwnerOf(child);
       if (whose != ForeignChildren::Whose::kOurs) {
         waitpid(child, nullptr, WNOHANG);  // nobody else does
         found += whose == ForeignChildren::Whose::kUnclear ? 1 : 0;

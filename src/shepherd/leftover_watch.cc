@@ -73,7 +73,7 @@ bool LeftoverWatch::CommandsEnded(int64_t now) {
   return true;
 }
 
-void LeftoverWatch::Look(int64_t now, bool halted) {
+void LeftoverWatch::Scan(int64_t now, bool halted) {
   if (!halted) left_ -= now - looked_at_;
   looked_at_ = now;
   // A process whose parent dies during a look may be missed, so none is believed only when seen
@@ -109,7 +109,7 @@ std::string LeftoverWatch::DrainNews(int64_t now) {
   return NamesOf(leftovers_, leftovers_.size());
 }
 
-void LeftoverWatch::Tell(AttemptEnd& end) const {
+void LeftoverWatch::AddTo(AttemptEnd& end) const {
   if (given_up_) {
     end.cause = Cause::kCheck;
     AddNote(end, fmt::format("{}{}; end the command with `wait`, or use --leftovers",

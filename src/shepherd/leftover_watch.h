@@ -37,7 +37,7 @@ class LeftoverWatch {
   bool is_on() const { return on_; }
 
   // Looks at all that is left. Time during which it is halted does not count.
-  void Look(int64_t now, bool halted);
+  void Scan(int64_t now, bool halted);
   // True if there is nothing left to wait for: no leftover is there, or the bound is over.
   bool IsOver() const;
   // When to look again.
@@ -48,13 +48,13 @@ class LeftoverWatch {
   // message; empty until then and after the first call that returned it.
   std::string DrainNews(int64_t now);
 
-  // Daemons that Look has found: processes of other sessions, "sleep (pid 12)".
+  // Daemons that Scan has found: processes of other sessions, "sleep (pid 12)".
   const std::vector<std::string>& daemons() const { return daemons_; }
   bool has_leftovers() const { return !leftovers_.empty(); }
   // They are ended now, which is a failure.
   void GiveUp() { given_up_ = true; }
   // Adds the consequences to the end of an attempt that has succeeded so far.
-  void Tell(AttemptEnd& end) const;
+  void AddTo(AttemptEnd& end) const;
 
  private:
   struct Failed {

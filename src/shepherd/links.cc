@@ -61,8 +61,8 @@ bool Links::OpenPipe(const Link& link) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Fail("make", "pipe", errno);
   os::Fd write_end(ends[1]);
-  int from = Keep(os::Fd(ends[0]));
-  int to = from < 0 ? -1 : Keep(std::move(write_end));
+  int from = Retain(os::Fd(ends[0]));
+  int to = from < 0 ? -1 : Retain(std::move(write_end));
   if (to < 0) return Fail("make", "pipe", errno);
   for (const LinkEnd& end : link.writers) open_.push_back({end, to});
   for (const LinkEnd& end : link.readers) open_.push_back({end, from});
@@ -96,7 +96,7 @@ bool Links::OpenBuffer(size_t index, uint16_t step) {
   for (const LinkEnd& end : link.readers) {
     if (end.step != step) continue;
     std::string path = fmt::format("/proc/self/fd/{}", memory.get());
-    int fd = Keep(os::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+    int fd = Retain(os::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)));
     if (fd < 0) return Fail("open", "buffer", errno);
     open_.push_back({end, fd});
   }
@@ -109,21 +109,21 @@ bool Links::OpenFile(size_t index, uint16_t step) {
   for (const LinkEnd& end : link.writers) {
     if (end.step != step) continue;
     int how = O_WRONLY | O_CREAT | O_APPEND | (made_[index] ? 0 : O_TRUNC);
-    int fd = Keep(files_->Open(link.path.c_str(), how, "an output"));
+    int fd = Retain(files_->Open(link.path.c_str(), how, "an output"));
     if (fd < 0) return Fail("open", link.path, errno);
     made_[index] = true;
     open_.push_back({end, fd});
   }
   for (const LinkEnd& end : link.readers) {
     if (end.step != step) continue;
-    int fd = Keep(files_->Open(link.path.c_str(), O_RDONLY, "an input"));
+    int fd = Retain(files_->Open(link.path.c_str(), O_RDONLY, "an input"));
     if (fd < 0) return Fail("open", link.path, errno);
     open_.push_back({end, fd});
   }
   return true;
 }
 
-int Links::Keep(os::Fd fd) {
+int Links::Retain(os::Fd fd) {
   if (!fd) return -1;
   if (fd.get() <= highest_) {
     os::Fd moved = files_->Raise(std::move(fd), highest_ + 1);

@@ -43,7 +43,7 @@ class Links {
   bool OpenBuffer(size_t index, uint16_t step);
   bool OpenFile(size_t index, uint16_t step);
   // Keeps it until the step has started, out of the way of what commands have; -1: errno says why.
-  int Keep(os::Fd fd);
+  int Retain(os::Fd fd);
   bool Fail(const char* what, const std::string& name, int error);
 
   const std::vector<Link>* links_ = nullptr;

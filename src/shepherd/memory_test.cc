@@ -97,7 +97,7 @@ class CgroupMemoryTest : public testing::Test {
   }
   AttemptEnd Tell() {
     AttemptEnd end;
-    watch_->Tell(end);
+    watch_->AddTo(end);
     return end;
   }
   void Begin(uint64_t limit = 0) {
@@ -152,16 +152,16 @@ TEST(MemoryWatchTest, WhatLooksHaveNotSeenOfTheLargestProcessCounts) {
   usage.ru_maxrss = 50 * 1024;
   watch.Add(usage);
   AttemptEnd end;
-  watch.Tell(end);
+  watch.AddTo(end);
   EXPECT_EQ(end.memory_source, MemorySource::kRusage);
   EXPECT_EQ(end.peak_memory, 50 * kMega);
   watch.Saw(60 * kMega);
-  watch.Tell(end);
+  watch.AddTo(end);
   EXPECT_EQ(end.memory_source, MemorySource::kSampled);
   EXPECT_EQ(end.peak_memory, 60 * kMega);
   usage.ru_maxrss = 90 * 1024;
   watch.Add(usage);
-  watch.Tell(end);
+  watch.AddTo(end);
   EXPECT_EQ(end.memory_source, MemorySource::kRusage);
   EXPECT_EQ(end.peak_memory, 90 * kMega);
 }

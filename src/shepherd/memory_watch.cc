@@ -70,7 +70,7 @@ void MemoryWatch::Add(const rusage& usage) {
   rusage_peak_ = std::max(rusage_peak_, static_cast<uint64_t>(usage.ru_maxrss) * 1024);
 }
 
-void MemoryWatch::Tell(AttemptEnd& end) {
+void MemoryWatch::AddTo(AttemptEnd& end) {
   // Memory of the largest process beyond any size that was ever looked at was not seen.
   uint64_t unseen = rusage_peak_ - std::min(rusage_peak_, resident_peak_);
   end.memory_source = unseen > 0 ? MemorySource::kRusage : MemorySource::kSampled;

@@ -40,8 +40,8 @@ class MemoryWatch {
   // The kernel has ended a process because of the limit.
   bool WasOut() { return cgroup_.WasOutOfMemory(); }
   // The peak, and by what it is known.
-  void Tell(AttemptEnd& end);
-  // For stderr of an attempt that went over its limit, after Tell. The note gets the same peak.
+  void AddTo(AttemptEnd& end);
+  // For stderr of an attempt that went over its limit, after AddTo. The note gets the same peak.
   std::string LastWords(AttemptEnd& end) const;
 
  private:

@@ -69,7 +69,7 @@ void OutputCollector::Begin(const AttemptRef& ref) {
   trouble_.clear();
 }
 
-OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
+OutputCollector::Taken OutputCollector::Read(std::string_view& fresh) {
   // Read straight behind what is there; most tasks write little or nothing.
   size_t before = spooled_ ? 0 : inline_.size();
   ssize_t got = 0;
@@ -89,7 +89,7 @@ OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
     return taken;
   }
   total_ += fresh.size();
-  Keep(fresh);
+  Store(fresh);
   return taken;
 }
 
@@ -122,10 +122,10 @@ void OutputCollector::Add(std::string_view bytes) {
   if (sink_) return sink_(bytes);
   total_ += bytes.size();
   if (!spooled_) inline_ += bytes;
-  Keep(bytes);
+  Store(bytes);
 }
 
-void OutputCollector::Keep(std::string_view bytes) {
+void OutputCollector::Store(std::string_view bytes) {
   if (!spooled_ && inline_.size() <= kInlineOutput) {
     stored_ = inline_.size();
     return;

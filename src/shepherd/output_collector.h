@@ -42,13 +42,13 @@ class OutputCollector {
     bool full = false;  // there may be more
   };
   // Reads at most one buffer; `fresh` is what came, valid until the next call.
-  Taken Take(std::string_view& fresh);
+  Taken Read(std::string_view& fresh);
   // Reads the bytes that wait now, and no more, while writers go on. For each piece: fn(bytes).
   template <typename Fn>
   void DrainWaiting(Fn fn) {
     std::string_view fresh;
     for (size_t left = waiting(); left > 0; left -= std::min(left, fresh.size())) {
-      if (Take(fresh).bytes == 0) return;
+      if (Read(fresh).bytes == 0) return;
       fn(fresh);
     }
   }
@@ -60,7 +60,7 @@ class OutputCollector {
   template <typename Fn>
   void Drain(Fn fn) {
     std::string_view fresh;
-    while (Take(fresh).bytes > 0) fn(fresh);
+    while (Read(fresh).bytes > 0) fn(fresh);
     ResetFlags();
   }
   // Resets flags of the writing end to those that tasks shall find.
@@ -87,7 +87,7 @@ class OutputCollector {
 
  private:
   OutputCollector(int target, const std::string& spool_folder, os::Fd read_end, int flags);
-  void Keep(std::string_view bytes);
+  void Store(std::string_view bytes);
   void Spool(std::string_view bytes);
   void Lose(std::string_view what);
   size_t waiting() const;  // bytes in the pipe

@@ -55,12 +55,12 @@ std::string Pack::Add(std::string_view bytes) {
       return fmt::format("cannot keep files on their way home in '{}': {}",
                          EscapeForScreen(spool_path_), os::TextOfErrno(errno));
     }
-    if (std::string why = Put(std::exchange(bytes_, {})); !why.empty()) return why;
+    if (std::string why = WriteSpool(std::exchange(bytes_, {})); !why.empty()) return why;
   }
-  return Put(bytes);
+  return WriteSpool(bytes);
 }
 
-std::string Pack::Put(std::string_view bytes) {
+std::string Pack::WriteSpool(std::string_view bytes) {
   auto put = os::WriteAll(spool_.get(), bytes, spool_path_);
   full_ = !put && put.error().kind == ErrorKind::kExhausted;
   return put ? "" : put.error().message;

@@ -39,7 +39,7 @@ class Pack {
   void Close() { spool_.Reset(); }
 
  private:
-  std::string Put(std::string_view bytes);
+  std::string WriteSpool(std::string_view bytes);
 
   const Pulse pulse_;
   std::string bytes_;  // all of it when there is no spool file

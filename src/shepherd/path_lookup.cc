@@ -56,7 +56,7 @@ const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_vie
     auto it = known_.find(std::string(name));
     if (it != known_.end()) return it->second;
   }
-  last_ = files == nullptr ? Look(name, nullptr) : LookBy(*files, name);
+  last_ = files == nullptr ? Search(name, nullptr) : LookBy(*files, name);
   if (last_.error != 0 || relative_) return last_;
   if (known_.size() >= kMostRemembered) known_.clear();
   Found& kept = known_[std::string(name)] = last_;
@@ -69,10 +69,10 @@ void PathLookup::Forget(std::string_view name) { known_.erase(std::string(name))
 // An answer of another process is a text: the error, and the path.
 PathLookup::Found PathLookup::LookBy(UserFiles& files, std::string_view name) const {
   auto ask = [&](bool* is_local) {
-    Found found = Look(name, is_local);
+    Found found = Search(name, is_local);
     return fmt::format("{} {}", found.error, found.path);
   };
-  auto text = files.Ask("PATH=" + search_, "the folders in PATH", ask);
+  auto text = files.Evaluate("PATH=" + search_, "the folders in PATH", ask);
   Found found;
   found.error = EAGAIN;
   if (!text) return found;
@@ -81,7 +81,7 @@ PathLookup::Found PathLookup::LookBy(UserFiles& files, std::string_view name) co
   return found;
 }
 
-PathLookup::Found PathLookup::Look(std::string_view name, bool* is_local) const {
+PathLookup::Found PathLookup::Search(std::string_view name, bool* is_local) const {
   Found found;
   found.error = ENOENT;
   ForEachFolder(search_, [&](std::string_view folder) {

@@ -24,7 +24,7 @@ class PathLookup {
   void Forget(std::string_view name);
 
  private:
-  Found Look(std::string_view name, bool* is_local) const;
+  Found Search(std::string_view name, bool* is_local) const;
   Found LookBy(UserFiles& files, std::string_view name) const;
 
   std::string search_;

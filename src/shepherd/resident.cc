@@ -124,7 +124,7 @@ void Resident::Forget() {
   written_ = 0;
 }
 
-void Resident::Give(const AttemptRef& ref, std::string_view input) {
+void Resident::Assign(const AttemptRef& ref, std::string_view input) {
   answer_.Begin(TaskId(ref));
   frame_ = TaskFrame(ref, input);
   head_ = frame_.size() - input.size();
@@ -155,7 +155,7 @@ void Resident::Read(int64_t now, const AnswerReader::Result& result) {
       if (!answer_.is_whole()) until_ = now + kHangUpPatience;
     }
     if (got <= 0) return;
-    answer_.Take({buffer, static_cast<size_t>(got)}, result);
+    answer_.Parse({buffer, static_cast<size_t>(got)}, result);
     if (answer_.is_whole() || static_cast<size_t>(got) < sizeof buffer) return;
   }
 }

@@ -56,7 +56,7 @@ class Resident {
 
   // Forgets all that is known of the last attempt, for a fresh one.
   void Forget();
-  void Give(const AttemptRef& ref, std::string_view input);
+  void Assign(const AttemptRef& ref, std::string_view input);
   // Write as much of the task as it takes, and read all that is there of the answer.
   void Write();
   void Read(int64_t now, const AnswerReader::Result& result);

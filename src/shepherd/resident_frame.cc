@@ -46,7 +46,7 @@ void AnswerReader::Begin(std::string id) {
   id_ = std::move(id);
 }
 
-void AnswerReader::Take(std::string_view bytes, const Result& result) {
+void AnswerReader::Parse(std::string_view bytes, const Result& result) {
   if (!has_head_ && wrong_.empty()) DecodeHead(bytes);
   if (!has_head_) return;
   std::string_view some = bytes.substr(0, std::min<uint64_t>(left_, bytes.size()));

@@ -31,7 +31,7 @@ class AnswerReader {
 
   using Result = std::function<void(std::string_view)>;
   // Reads the next bytes; those of the result go to `result`.
-  void Take(std::string_view bytes, const Result& result);
+  void Parse(std::string_view bytes, const Result& result);
 
   bool is_empty() const { return head_.empty() && !is_whole(); }
   bool is_whole() const { return has_head_ && left_ == 0 && wrong_.empty(); }

@@ -19,7 +19,8 @@ Taken Take(std::string_view bytes, size_t step) {
   Taken taken;
   taken.reader.Begin(TaskId(kRef));
   for (size_t at = 0; at < bytes.size(); at += step) {
-    taken.reader.Take(bytes.substr(at, step), [&](std::string_view some) { taken.result += some; });
+    taken.reader.Parse(bytes.substr(at, step),
+                       [&](std::string_view some) { taken.result += some; });
   }
   return taken;
 }

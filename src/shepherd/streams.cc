@@ -103,7 +103,7 @@ void Streams::GiveTo(Program& program, size_t command) const {
 void Streams::OnPipe(int stream, int64_t now) {
   OutputCollector& collector = stream == 1 ? out_ : err_;
   std::string_view fresh;
-  OutputCollector::Taken taken = collector.Take(fresh);
+  OutputCollector::Taken taken = collector.Read(fresh);
   if (taken.bytes > 0) PassOn(stream, fresh);
   // Little came: let it gather for a moment instead of waking up for each line.
   if (!taken.full) poll_at_[stream - 1] = now + kPipeRest;
@@ -232,7 +232,7 @@ void Streams::CloseFiles() {
   for (os::Fd* file : {&in_file_, &out_file_, &err_file_}) files_->Close(std::move(*file));
 }
 
-void Streams::Tell(AttemptEnd& end) const {
+void Streams::AddTo(AttemptEnd& end) const {
   if (!out_.trouble().empty()) AddNote(end, out_.trouble());
   if (!err_.trouble().empty() && err_.trouble() != out_.trouble()) AddNote(end, err_.trouble());
   end.stdout_total = out_.total();

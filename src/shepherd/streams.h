@@ -76,8 +76,8 @@ class Streams {
   void CloseInput() { files_->Close(std::move(in_file_)); }
   void CloseFiles();
   // Adds to the end what was received, and what is missing.
-  void Tell(AttemptEnd& end) const;
-  // A part of the output could not be kept; Tell says why.
+  void AddTo(AttemptEnd& end) const;
+  // A part of the output could not be kept; AddTo reports why.
   bool HasLostOutput() const { return !out_.trouble().empty() || !err_.trouble().empty(); }
   bool MetFullDisk() const { return out_.met_full_disk() || err_.met_full_disk(); }
   uint64_t total() const { return out_.total() + err_.total(); }

@@ -119,7 +119,7 @@ void TreeKiller::TellSurvivors(AttemptEnd& end) {
   });
 }
 
-void TreeKiller::Tell(AttemptEnd& end) {
+void TreeKiller::AddTo(AttemptEnd& end) {
   SetPrecedence(false);
   end.left_behind = left_behind_;
   if (left_behind_ == 0 || (names_.empty() && others_told_)) return;

@@ -40,7 +40,7 @@ class TreeKiller {
   // Notes who they are.
   void TellSurvivors(AttemptEnd& end);
   // At the attempt's end: what was left behind.
-  void Tell(AttemptEnd& end);
+  void AddTo(AttemptEnd& end);
 
   // Lets time pass until a child has changed or `nanos` are over.
   static void AwaitChild(int64_t nanos);

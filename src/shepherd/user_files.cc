@@ -128,28 +128,28 @@ void UserFiles::Begin() {
 // ------------------------------------------------------------------------------------ the calls
 
 os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool make_folders) {
-  if (auto answer = Next(Step::kOpen, path)) return Take(*answer);
+  if (auto answer = Next(Step::kOpen, path)) return TakeFd(*answer);
   if (!in_opener()) {
     if (MayOpen(path, flags)) return OpenNow(path, flags, make_folders);
     errno = Refuse();
     return {};
   }
-  Say(WaitsForFile(path, as, "its file server or device does not answer"));
+  ReportWait(WaitsForFile(path, as, "its file server or device does not answer"));
   struct stat info{};
   if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
-    Say(WaitsForFile(path, as, "no process has opened the other end of this named pipe"));
+    ReportWait(WaitsForFile(path, as, "no process has opened the other end of this named pipe"));
   }
   Answer answer{Step::kOpen, 0, path, {}, OpenNow(path, flags, make_folders)};
   if (!answer.fd) answer.error = errno;
   answer.is_local = IsOnDisk(os::DirName(path));
   answer.is_served = answer.fd && IsServedFile(answer.fd.get());
-  Tell(answer);
+  SendAnswer(answer);
   errno = answer.error;
   return std::move(answer.fd);
 }
 
 os::Fd UserFiles::OpenWhole(const char* path, uint64_t most) {
-  if (auto answer = Next(Step::kOpen, path)) return Take(*answer);
+  if (auto answer = Next(Step::kOpen, path)) return TakeFd(*answer);
   constexpr int kHow = O_RDONLY | O_NONBLOCK;
   if (!in_opener()) {
     if (MayOpen(path, kHow)) return OpenNow(path, kHow, false);
@@ -157,12 +157,12 @@ os::Fd UserFiles::OpenWhole(const char* path, uint64_t most) {
     if (!below && errno != ENOENT) errno = Refuse();
     return below;
   }
-  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
+  ReportWait(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
   Answer answer{Step::kOpen, 0, path, {}, OpenNow(path, kHow, false)};
   if (answer.fd && IsServedFile(answer.fd.get())) answer.fd = CopyOf(answer.fd.get(), most);
   if (!answer.fd) answer.error = errno;
   answer.is_local = IsOnDisk(os::DirName(path));
-  Tell(answer);
+  SendAnswer(answer);
   errno = answer.error;
   return std::move(answer.fd);
 }
@@ -218,14 +218,14 @@ int UserFiles::Enter(const char* folder) {
     return 0;
   }
   is_served_ = false;
-  Say(WaitsForServer(fmt::format("the folder '{}'", EscapeForScreen(folder))));
+  ReportWait(WaitsForServer(fmt::format("the folder '{}'", EscapeForScreen(folder))));
   Answer answer{Step::kEnter, chdir(folder) == 0 ? 0 : errno, folder, {}, {}};
   if (answer.error == 0) {
     answer.fd.Reset(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!answer.fd) answer.error = errno;
     answer.is_local = IsOnDisk(".");
   }
-  Tell(answer);
+  SendAnswer(answer);
   folder_ = folder;
   return answer.error;
 }
@@ -241,25 +241,25 @@ int UserFiles::Unlink(const std::vector<std::string>& paths) {
   if (!in_opener() && std::ranges::any_of(paths, may_block)) return Refuse();
   Answer answer{Step::kUnlink, 0, key, {}, {}};
   for (const std::string& path : paths) {
-    if (in_opener()) Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
+    if (in_opener()) ReportWait(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
     if (unlink(path.c_str()) != 0) answer.error = errno;
   }
-  if (in_opener()) Tell(answer);
+  if (in_opener()) SendAnswer(answer);
   return answer.error;
 }
 
-std::optional<std::string> UserFiles::Ask(std::string_view key, std::string_view what,
-                                          const Question& ask) {
+std::optional<std::string> UserFiles::Evaluate(std::string_view key, std::string_view what,
+                                               const Question& ask) {
   if (auto answer = Next(Step::kAsk, key)) return std::move(answer->text);
   if (!in_opener()) {
     if (IsLocal(std::string(key))) return ask(nullptr);
     Refuse();
     return std::nullopt;
   }
-  Say(WaitsForServer(what));
+  ReportWait(WaitsForServer(what));
   Answer answer{Step::kAsk, 0, std::string(key), {}, {}, true};
   answer.text = ask(&answer.is_local);
-  Tell(answer);
+  SendAnswer(answer);
   return std::move(answer.text);
 }
 
@@ -270,14 +270,14 @@ int UserFiles::TouchProgram(const std::string& program) {
     const std::string key = ProgramKey(program);
     return key.empty() || IsKnown(key) || !IsServedProgram(program) ? 0 : Refuse();
   }
-  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(program))));
+  ReportWait(WaitsForServer(fmt::format("'{}'", EscapeForScreen(program))));
   Answer answer{Step::kProgram, 0, program, InterpreterOf(program), {}, IsOnDisk(program)};
   if (!answer.text.empty()) {
-    Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(answer.text))));
+    ReportWait(WaitsForServer(fmt::format("'{}'", EscapeForScreen(answer.text))));
     os::Fd interpreter(open(answer.text.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
     answer.is_local = answer.is_local && IsOnDisk(answer.text);
   }
-  Tell(answer);
+  SendAnswer(answer);
   return 0;
 }
 
@@ -296,9 +296,9 @@ bool UserFiles::IsServedProgram(const std::string& program) {
 int UserFiles::TouchFolder(const std::string& folder) {
   if (Next(Step::kFolder, folder)) return 0;
   if (!in_opener()) return IsKnown(FolderKey(folder)) ? 0 : Refuse();
-  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(folder))));
+  ReportWait(WaitsForServer(fmt::format("'{}'", EscapeForScreen(folder))));
   os::Fd fd(open(folder.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
-  Tell({Step::kFolder, 0, folder, {}, {}, IsOnDisk(folder)});
+  SendAnswer({Step::kFolder, 0, folder, {}, {}, IsOnDisk(folder)});
   return 0;
 }
 
@@ -419,7 +419,7 @@ std::optional<UserFiles::Answer> UserFiles::Next(Step call, std::string_view key
   return answer;
 }
 
-os::Fd UserFiles::Take(Answer& answer) {
+os::Fd UserFiles::TakeFd(Answer& answer) {
   if (answer.is_served && answer.fd) served_.push_back({answer.fd.get(), answer.key, {}});
   errno = answer.error;
   return std::move(answer.fd);
@@ -431,7 +431,7 @@ void UserFiles::Forget() {
 }
 
 void UserFiles::ForgetAnswers() {
-  for (Answer& answer : answers_) Close(Take(answer));
+  for (Answer& answer : answers_) Close(TakeFd(answer));
   answers_.clear();
 }
 
@@ -524,25 +524,25 @@ void UserFiles::BeOpener(const std::function<void()>& calls, int socket, pid_t p
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent) _exit(1);
   calls();
-  Tell({Step::kEnd, 0, {}, {}, {}});
+  SendAnswer({Step::kEnd, 0, {}, {}, {}});
   _exit(0);
 }
 
 // A change of user has undone the wish to die with the parent.
-void UserFiles::Say(const std::string& waits_for) {
+void UserFiles::ReportWait(const std::string& waits_for) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  Tell({Step::kBegin, 0, {}, waits_for, {}});
+  SendAnswer({Step::kBegin, 0, {}, waits_for, {}});
   if (!std::exchange(is_served_, false) || chdir(folder_.c_str()) == 0) return;
-  Tell({Step::kTrouble,
-        0,
-        {},
-        fmt::format("cannot enter the task's folder '{}': {}", EscapeForScreen(folder_),
-                    os::TextOfErrno(errno)),
-        {}});
+  SendAnswer({Step::kTrouble,
+              0,
+              {},
+              fmt::format("cannot enter the task's folder '{}': {}", EscapeForScreen(folder_),
+                          os::TextOfErrno(errno)),
+              {}});
   _exit(0);
 }
 
-void UserFiles::Tell(const Answer& answer) const {
+void UserFiles::SendAnswer(const Answer& answer) const {
   int fd = answer.fd.get();
   Head head{static_cast<uint8_t>(answer.call),
             fd >= 0,

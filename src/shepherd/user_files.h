@@ -62,7 +62,8 @@ class UserFiles {
   // `is_local` is null; then it is called at once for this `key` for a while, unless that is empty.
   // `what` is what it may wait for. Nullopt stands for EAGAIN.
   using Question = std::function<std::string(bool* is_local)>;
-  std::optional<std::string> Ask(std::string_view key, std::string_view what, const Question& ask);
+  std::optional<std::string> Evaluate(std::string_view key, std::string_view what,
+                                      const Question& ask);
   // Looks where a program (with its interpreter) or a folder is. 0, or EAGAIN; whether it can be
   // used is for others to say.
   int TouchProgram(const std::string& program);
@@ -158,8 +159,8 @@ class UserFiles {
   std::optional<Answer> Next(Step call, std::string_view key);
   void ForgetAnswers();
   // In the opener: what it is about to wait for; then it is in the attempt's folder.
-  void Say(const std::string& waits_for);
-  void Tell(const Answer& answer) const;
+  void ReportWait(const std::string& waits_for);
+  void SendAnswer(const Answer& answer) const;
   [[noreturn]] void BeOpener(const std::function<void()>& calls, int socket, pid_t parent);
   [[noreturn]] void BeCloser(pid_t parent);
   bool ReadSome();
@@ -175,7 +176,7 @@ class UserFiles {
   os::Fd OpenBelow(const char* path, int flags) const;
   os::Fd CopyOf(int fd, uint64_t most) const;
   int Refuse();
-  os::Fd Take(Answer& answer);
+  os::Fd TakeFd(Answer& answer);
 
   const std::string spool_folder_;
   std::string folder_;      // of the attempt, as far as it is known

@@ -94,14 +94,14 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
   }
 }
 
-void Judge::See(Instant now, const Fact& fact) {
+void Judge::Observe(Instant now, const Fact& fact) {
   if (const auto* committed = std::get_if<Committed>(&fact)) {
     if (!book_.Enter(*committed->record)) {
       findings_.Add("book", "a record contradicts those before it");
     }
   }
   Scene scene{now, book_, workload_, hub_, slack_};
-  for (auto& checker : checkers_) checker->See(scene, fact, findings_);
+  for (auto& checker : checkers_) checker->Observe(scene, fact, findings_);
 }
 
 }  // namespace spate::sim

@@ -42,7 +42,7 @@ class Checker {
  public:
   virtual ~Checker() = default;
   virtual const char* name() const = 0;
-  virtual void See(const Scene& scene, const Fact& fact, Findings& findings) = 0;
+  virtual void Observe(const Scene& scene, const Fact& fact, Findings& findings) = 0;
 };
 
 std::unique_ptr<Checker> MakeAttemptsCheck();   // no attempt runs twice, no task twice at once
@@ -84,7 +84,7 @@ class Judge {
  public:
   // `hub`: the options of a hub's world; null: it is a run's.
   Judge(const Workload& workload, Duration slack, const Options* hub = nullptr);
-  void See(Instant now, const Fact& fact);
+  void Observe(Instant now, const Fact& fact);
   const std::vector<Findings::Line>& findings() const { return findings_.lines(); }
   TaskBook& book() { return book_; }
 

@@ -11,7 +11,7 @@ class AcksCheck final : public Checker {
  public:
   const char* name() const override { return "acks"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const auto* said = std::get_if<Acknowledged>(&fact);
     if (said == nullptr) return;
     const BookedJob* job = scene.book.FindJob(said->job);

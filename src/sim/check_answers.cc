@@ -70,7 +70,7 @@ class AnswersCheck final : public Checker {
  public:
   const char* name() const override { return "answers"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     findings_ = &findings;
     if (const auto* asked = std::get_if<Asked>(&fact)) {
       Begin(scene, *asked);

@@ -13,7 +13,7 @@ class AttemptsCheck final : public Checker {
  public:
   const char* name() const override { return "attempts"; }
 
-  void See(const Scene&, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene&, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       AttemptRef ref = executed->order->ref;
       if (!begun_.insert({ref, executed->node}).second ||

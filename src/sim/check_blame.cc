@@ -17,7 +17,7 @@ class BlameCheck final : public Checker {
  public:
   const char* name() const override { return "blame"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->black_holes) return;
     if (const auto* heard = std::get_if<NodeHeard>(&fact); heard && heard->node == kGood) {
       heard_at_ = scene.now;

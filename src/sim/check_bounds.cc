@@ -12,7 +12,7 @@ class BoundsCheck final : public Checker {
  public:
   const char* name() const override { return "bounds"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const auto* committed = std::get_if<Committed>(&fact);
     if (committed == nullptr) return;
     const engine::Record& record = *committed->record;

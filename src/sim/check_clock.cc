@@ -17,7 +17,7 @@ class ClockCheck final : public Checker {
  public:
   const char* name() const override { return "clock"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     blind_.See(scene, fact);
     if (const auto* began = std::get_if<LifeBegan>(&fact)) wall_ahead_ = began->clock_ahead;
     if (const auto* moved = std::get_if<ClockMoved>(&fact)) wall_ahead_ = moved->wall;

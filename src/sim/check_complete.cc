@@ -12,7 +12,7 @@ class CompleteCheck final : public Checker {
  public:
   const char* name() const override { return "complete"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* over = std::get_if<Over>(&fact)) {
       if (over->end != nullptr) {
         truth_[{over->ref, over->node}] = {over->end->cause, over->end->status, scene.now};

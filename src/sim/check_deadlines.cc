@@ -21,7 +21,7 @@ class DeadlinesCheck final : public Checker {
  public:
   const char* name() const override { return "deadlines"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->deadlines) return;
     if (const auto* began = std::get_if<LifeBegan>(&fact)) {
       clock_ahead_ = began->clock_ahead;

@@ -20,9 +20,9 @@ class DemandCheck final : public Checker {
  public:
   const char* name() const override { return "demand"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (scene.workload.pools().empty()) return;
-    book_.See(scene, fact);
+    book_.Observe(scene, fact);
     if (std::holds_alternative<LifeBegan>(fact)) {
       pools_.clear();
     } else if (const auto* replayed = std::get_if<PoolReplayed>(&fact)) {

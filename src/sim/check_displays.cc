@@ -29,7 +29,7 @@ class DisplaysCheck final : public Checker {
  public:
   const char* name() const override { return "displays"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     scene_ = &scene;
     findings_ = &findings;
     if (world_began_ == Instant()) world_began_ = scene.now;

@@ -29,7 +29,7 @@ class DurableCheck final : public Checker {
  public:
   const char* name() const override { return "durable"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* committed = std::get_if<Committed>(&fact)) {
       // Use that was counted stands for all such records before it.
       const bool is_use = std::holds_alternative<engine::UseCounted>(*committed->record);

@@ -15,7 +15,7 @@ class EndsCheck final : public Checker {
  public:
   const char* name() const override { return "ends"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       const BookedTask* task = scene.book.Find(executed->order->ref);
       if (executed->orphan || task == nullptr || !IsFinal(task->state)) return;

@@ -24,7 +24,7 @@ class FairCheck final : public Checker {
  public:
   const char* name() const override { return "fair"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->fair) return;
     if (std::holds_alternative<LifeBegan>(fact)) {
       Judge(scene, findings);

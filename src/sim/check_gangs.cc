@@ -23,7 +23,7 @@ class GangsCheck final : public Checker {
  public:
   const char* name() const override { return "gangs"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* committed = std::get_if<Committed>(&fact)) {
       if (const auto* leased = std::get_if<GangLeased>(committed->record)) {
         SeeLease(scene, *leased, findings);

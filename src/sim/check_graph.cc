@@ -15,7 +15,7 @@ class GraphCheck final : public Checker {
  public:
   const char* name() const override { return "graph"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       Begins(scene, executed->order->ref, "starts", findings);
     }

@@ -23,7 +23,7 @@ class GrowthCheck final : public Checker {
  public:
   const char* name() const override { return "growth"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (std::holds_alternative<PilotQueued>(fact)) {
       ++pilots_;
     } else if (std::holds_alternative<PilotOver>(fact)) {

@@ -9,7 +9,7 @@ class JournalCheck final : public Checker {
  public:
   const char* name() const override { return "journal"; }
 
-  void See(const Scene&, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene&, const Fact& fact, Findings& findings) override {
     const auto* checked = std::get_if<JournalChecked>(&fact);
     if (checked == nullptr) return;
     for (const std::string& problem : checked->check->all.problems) findings.Add(name(), problem);

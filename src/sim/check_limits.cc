@@ -12,7 +12,7 @@ class LimitsCheck final : public Checker {
  public:
   const char* name() const override { return "limits"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       running_[{executed->order->ref, executed->node}] = {executed->node, scene.now};
     } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {

@@ -14,7 +14,7 @@ class LivesCheck final : public Checker {
  public:
   const char* name() const override { return "lives"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (scene.hub->node_clocks) return;  // by the hub's clock a node may have more left
     if (const auto* up = std::get_if<NodeUp>(&fact)) ends_[up->node] = up->offer->end_of_life;
     const auto* decided = std::get_if<Decided>(&fact);

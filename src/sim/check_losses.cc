@@ -20,7 +20,7 @@ class LossesCheck final : public Checker {
  public:
   const char* name() const override { return "losses"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) {
       Node& node = nodes_[heard->node];
       if (Exhausted(scene, node.silent_since)) ++node.losses;

@@ -19,7 +19,7 @@ class OrderCheck final : public Checker {
  public:
   const char* name() const override { return "order"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* up = std::get_if<NodeUp>(&fact)) offers_[up->node] = *up->offer;
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) heard_[heard->node] = scene.now;
     if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);

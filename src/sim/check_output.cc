@@ -11,7 +11,7 @@ class OutputCheck final : public Checker {
  public:
   const char* name() const override { return "output"; }
 
-  void See(const Scene&, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene&, const Fact& fact, Findings& findings) override {
     if (const auto* over = std::get_if<Over>(&fact)) {
       if (over->output != nullptr) written_[over->ref][over->node] = *over->output;
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {

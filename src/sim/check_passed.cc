@@ -19,14 +19,14 @@ class PassedCheck final : public Checker {
  public:
   const char* name() const override { return "passed"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const Options& o = *scene.hub;
     if (!o.glutton || o.gangs || o.user_rules) return;
     if (const auto* up = std::get_if<NodeUp>(&fact)) offers_[up->node] = *up->offer;
     if (std::holds_alternative<LifeBegan>(fact)) leased_.clear();
     if (std::holds_alternative<ReplayDone>(fact)) CountLeased(scene);
     if (const auto* decided = std::get_if<Decided>(&fact)) See(scene, *decided->record, findings);
-    book_.See(scene, fact);
+    book_.Observe(scene, fact);
   }
 
  private:

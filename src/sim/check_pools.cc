@@ -24,7 +24,7 @@ class PoolsCheck final : public Checker {
  public:
   const char* name() const override { return "pools"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (scene.workload.pools().empty()) return;
     if (const auto* committed = std::get_if<Committed>(&fact)) {
       Count(scene, *committed->record);

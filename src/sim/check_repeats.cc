@@ -21,7 +21,7 @@ class RepeatsCheck final : public Checker {
  public:
   const char* name() const override { return "repeats"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       if (!executed->orphan) Begin(scene, *executed, findings);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {

@@ -9,7 +9,7 @@ class ReplayCheck final : public Checker {
  public:
   const char* name() const override { return "replay"; }
 
-  void See(const Scene&, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene&, const Fact& fact, Findings& findings) override {
     const auto* ended = std::get_if<LifeEnded>(&fact);
     if (ended == nullptr || ended->live_digest == ended->replayed_digest) return;
     findings.Add(name(), "the journal replayed gives another state than the engine had");

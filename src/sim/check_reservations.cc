@@ -20,7 +20,7 @@ class ReservationsCheck final : public Checker {
  public:
   const char* name() const override { return "reservations"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const Options& o = *scene.hub;
     // Not judged: options that start tasks later than the hub thinks, or end a job's turn.
     bool judged = o.gangs && o.estimates == Estimates::kRight && !o.start_delay && !o.load_bound &&

@@ -50,7 +50,7 @@ class ResourcesCheck final : public Checker {
  public:
   const char* name() const override { return "resources"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* up = std::get_if<NodeUp>(&fact)) {
       nodes_[up->node] = {*up->offer, {}};
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {

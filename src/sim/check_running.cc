@@ -23,7 +23,7 @@ class RunningCheck final : public Checker {
  public:
   const char* name() const override { return "running"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const Options& world = *scene.hub;
     const bool tells = world.full_disk && !world.cheat;
     if (!tells || world.suspend || world.liars || world.silent_node) return;

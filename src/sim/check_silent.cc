@@ -14,7 +14,7 @@ class SilentCheck final : public Checker {
  public:
   const char* name() const override { return "silent"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (scene.hub->suspend || scene.hub->slow_disk()) return;
     if (std::holds_alternative<LifeBegan>(fact)) {
       hub_lives_ = true;

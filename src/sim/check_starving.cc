@@ -22,7 +22,7 @@ class StarvingCheck final : public Checker {
  public:
   const char* name() const override { return "starving"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->gangs && !scene.hub->glutton) return;
     if (scene.hub->suspend || scene.hub->load_bound || scene.hub->roomless) return;
     // A user who may run no more tasks starts none.

@@ -15,7 +15,7 @@ class StraysCheck final : public Checker {
  public:
   const char* name() const override { return "strays"; }
 
-  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+  void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       Attempt& attempt = running_[{executed->order->ref, executed->node}];
       attempt.node = executed->node;

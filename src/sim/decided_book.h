@@ -9,7 +9,7 @@ namespace spate::sim {
 
 class DecidedBook {
  public:
-  void See(const Scene& scene, const Fact& fact) {
+  void Observe(const Scene& scene, const Fact& fact) {
     if (std::holds_alternative<ReplayDone>(fact)) book_ = scene.book;
     if (const auto* decided = std::get_if<Decided>(&fact)) (void)book_.Enter(*decided->record);
   }

@@ -56,7 +56,7 @@ void HubPeople::PlanAdministration() {
   const Options& o = parts_.options;
   PlanUsers();
   if (o.gangs) {
-    Want(kAdmin, Duration{}, [policy = o.gang_policy](HubProcess&) {
+    Query(kAdmin, Duration{}, [policy = o.gang_policy](HubProcess&) {
       return Wish::Now(wire::SetHub{.policy = policy});
     });
   }
@@ -85,10 +85,10 @@ void HubPeople::PlanUsers() {
     }
     // Each job alone is allowed.
     if (o.user_rules && prng_.Chance(30)) change.Set(change.values.max_queued, 1 + o.tasks * 4);
-    Want(kAdmin, wait, [weight](HubProcess&) { return Wish::Now(weight); });
+    Query(kAdmin, wait, [weight](HubProcess&) { return Wish::Now(weight); });
     if (change.empty()) continue;
-    Want(kAdmin, prng_.Chance(50) ? wait : Wait(span_),
-         [bounds](HubProcess&) { return Wish::Now(bounds); });
+    Query(kAdmin, prng_.Chance(50) ? wait : Wait(span_),
+          [bounds](HubProcess&) { return Wish::Now(bounds); });
   }
 }
 
@@ -98,7 +98,7 @@ void HubPeople::PlanUsers() {
 void HubPeople::ChangeNode(Duration wait, std::string node, NodeChange change, Heard heard) {
   wire::ChangeNodes asked{.all = node.empty(), .change = change};
   if (!node.empty()) asked.names = {std::move(node)};
-  Want(kAdmin, wait, [asked](HubProcess&) { return Wish::Now(asked); }, std::move(heard));
+  Query(kAdmin, wait, [asked](HubProcess&) { return Wish::Now(asked); }, std::move(heard));
 }
 
 // Somebody looks after the nodes: what fits only one that was set aside would wait for ever.
@@ -129,7 +129,8 @@ void HubPeople::RemoveSome() {
 
 void HubPeople::StopSome() {
   if (!prng_.Chance(30)) return;
-  Want(kAdmin, Wait(Duration::Seconds(30)), [](HubProcess&) { return Wish::Now(wire::StopHub()); });
+  Query(kAdmin, Wait(Duration::Seconds(30)),
+        [](HubProcess&) { return Wish::Now(wire::StopHub()); });
 }
 
 // ---- Pools -------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ void HubPeople::AddPool(const SimPool& pool, Duration wait, bool test) {
     Instant at;
   };
   auto asked = std::make_shared<LastAsked>();
-  Want(
+  Query(
       kAdmin, wait,
       [this, asked, &pool, test](HubProcess& hub) {
         // One that is there and was asked for just now may not be durable yet.
@@ -155,7 +156,7 @@ void HubPeople::AddPool(const SimPool& pool, Duration wait, bool test) {
 
 bool HubPeople::HasPool(HubProcess& hub, const SimPool& pool) {
   const hub::Caller admin{.user = kAdmin, .is_admin = true};
-  return hub.service().pools().Look(admin, {pool.name}, false).has_value();
+  return hub.service().pools().Describe(admin, {pool.name}, false).has_value();
 }
 
 void HubPeople::TendBrief(const SimPool& pool, uint32_t times) {
@@ -164,9 +165,9 @@ void HubPeople::TendBrief(const SimPool& pool, uint32_t times) {
   Do(Wait(kOften), [this, &pool, times](HubProcess& hub) {
     const bool is_there = HasPool(hub, pool);
     if (is_there) {
-      hub.Ask(kAdmin, RemovalOf(pool), [](const auto&) {});
+      hub.Query(kAdmin, RemovalOf(pool), [](const auto&) {});
     } else if (times > kLooks) {
-      hub.Ask(kAdmin, WishOf(pool, false), [](const auto&) {});
+      hub.Query(kAdmin, WishOf(pool, false), [](const auto&) {});
     }
     if (is_there || times > 0) TendBrief(pool, times - std::min(times, 1u));
     return true;
@@ -210,11 +211,11 @@ void HubPeople::ChangePools(wire::ChangePools::Change change, const std::string&
     for (size_t i = 0; answers && later != nullptr && i < answers->size(); ++i) {
       auto pool = wire::FromBytes<PoolFacts>("a pool", (*answers)[i]);
       if (!pool || pool->state != state) continue;
-      later->Ask(kAdmin, wire::ChangePools{.names = {pool->policy.name}, .change = change},
-                 [](const auto&) {});
+      later->Query(kAdmin, wire::ChangePools{.names = {pool->policy.name}, .change = change},
+                   [](const auto&) {});
     }
   };
-  hub->Ask(kAdmin, wire::LookAtPools(), take);
+  hub->Query(kAdmin, wire::LookAtPools(), take);
 }
 
 }  // namespace spate::sim

@@ -65,7 +65,7 @@ void HubClient::After(Duration wait, std::function<void()> fn) {
   });
 }
 
-void HubClient::Ask(Exchange exchange) {
+void HubClient::Enqueue(Exchange exchange) {
   CHECK(!broken_);
   exchanges_.push_back(std::move(exchange));
   if (!under_way_) BeginNext();
@@ -111,14 +111,14 @@ void HubClient::SendNow() {
   const bool goes_on = wire::KindOf(request) == wire::RequestKind::kUpload && !is_submit;
   if (!goes_on || id_ < answered_) ++id_;
   auto alive = alive_;
-  Give(id_, request);
+  Deliver(id_, request);
   if (!*alive || gone_) return;
   if (under_way_ && said_ && first.requests.empty()) return Over();
   if (broken_ && exchanges_.front().requests.empty()) return HangUp(Duration::Seconds(5));
   SendSoon();
 }
 
-void HubClient::Give(uint32_t id, const wire::Request& request) {
+void HubClient::Deliver(uint32_t id, const wire::Request& request) {
   std::string bytes;
   wire::Append(bytes, request);
   auto take = events_.request;
@@ -130,7 +130,7 @@ void HubClient::TellTaken(size_t bytes) {
   untold_ += static_cast<uint32_t>(bytes);
   if (untold_ < wire::WindowOf(kind_) / 2) return;
   After(Pause(), [this, id = answered_, taken = std::exchange(untold_, 0)] {
-    if (!gone_ && !broken_ && parts_.faults.Alive()) Give(id, wire::RepliesTaken{taken});
+    if (!gone_ && !broken_ && parts_.faults.Alive()) Deliver(id, wire::RepliesTaken{taken});
   });
 }
 

@@ -76,7 +76,7 @@ class HubClient {
   // The hub's end, once; it may outlive the client.
   std::unique_ptr<hub::ClientPort> MakePort();
   // Goes when all before it are over. Not after it has broken.
-  void Ask(Exchange exchange);
+  void Enqueue(Exchange exchange);
   bool broken() const { return broken_; }
   // The hub has not answered all, or not heard all that was sent.
   bool under_way() const { return under_way_; }
@@ -88,7 +88,7 @@ class HubClient {
   void BeginNext();
   void SendSoon();
   void SendNow();
-  void Give(uint32_t id, const wire::Request& request);
+  void Deliver(uint32_t id, const wire::Request& request);
   void TellTaken(size_t bytes);
   void Heard(uint32_t id, std::string_view bytes);
   void Over();

@@ -66,7 +66,7 @@ void HubPeople::Do(Duration wait, std::function<bool(HubProcess&)> fn) {
   });
 }
 
-void HubPeople::Want(const std::string& user, Duration wait, Make make, Heard heard) {
+void HubPeople::Query(const std::string& user, Duration wait, Make make, Heard heard) {
   struct State {
     uint32_t asked_in = 0;  // the life of the hub that was asked; 0: none
     bool done = false;
@@ -78,7 +78,7 @@ void HubPeople::Want(const std::string& user, Duration wait, Make make, Heard he
     Wish wish = make(hub);
     if (wish.when != Wish::When::kNow) return wish.when == Wish::When::kNever;
     state->asked_in = hub.life();
-    hub.Ask(user, std::move(wish.question), [state, heard](const auto& answers) {
+    hub.Query(user, std::move(wish.question), [state, heard](const auto& answers) {
       state->asked_in = 0;
       const bool unknown = !answers && answers.error().kind == ErrorKind::kUnavailable;
       if (!unknown) state->done = heard == nullptr || heard(answers);
@@ -108,8 +108,8 @@ void HubPeople::Begin() {
   }
   constexpr int kLooks = 30;  // of somebody who watches (check_running.cc, check_displays.cc)
   for (int i = 0; parts_.options.watched() && i < kLooks; ++i) {
-    Want("root", Duration::Seconds(2) * i,
-         [](HubProcess&) { return Wish::Now(wire::LookAtAll()); });
+    Query("root", Duration::Seconds(2) * i,
+          [](HubProcess&) { return Wish::Now(wire::LookAtAll()); });
   }
   constexpr int kTimes = 20;
   for (int i = 0; parts_.options.greedy && i < kTimes; ++i) {
@@ -125,7 +125,7 @@ void HubPeople::SeeHub() {
   if (hub == nullptr) return;
   // Requests to the last one may be lost.
   if (parts_.options.drain) {
-    Want("root", Wait(span_), [](HubProcess&) {
+    Query("root", Wait(span_), [](HubProcess&) {
       return Wish::Now(
           wire::ChangeNodes{.all = true, .change = wire::ChangeNodes::Change::kResume});
     });
@@ -156,11 +156,11 @@ void HubPeople::Submit(const SimJob& job, Duration wait) {
     if (!ready) return false;
     if (submitted_in_[job.id] == hub.life()) return false;  // no answer yet
     submitted_in_[job.id] = hub.life();
-    Say(fmt::format("{} submits {}", job.user, job.id.value));
+    Note(fmt::format("{} submits {}", job.user, job.id.value));
     // After many refusals of its deadlines, a job is submitted without them.
     hub.Submit(job, refusals_[job.id] < kHopeless, [this, id = job.id](const auto& accepted) {
       if (accepted) return OnAccepted(id);
-      Say(fmt::format("{} is refused", id.value));
+      Note(fmt::format("{} is refused", id.value));
       submitted_in_[id] = 0;
       ++refusals_[id];
     });
@@ -187,7 +187,7 @@ HubPeople::Make HubPeople::OfUnended(JobId job, std::function<wire::Question()> 
 void HubPeople::GrowOn(const SimJob& job) {
   auto heard = [this, user = job.user, refusals = uint32_t{0}](const auto& accepted) mutable {
     if (accepted || ++refusals != kHopeless) return;
-    Want("root", Duration{}, [user](HubProcess&) {
+    Query("root", Duration{}, [user](HubProcess&) {
       return Wish::Now(wire::SetUser{user, UserChange().With<&UserRule::max_queued>(0u)});
     });
   };
@@ -200,7 +200,7 @@ void HubPeople::GrowOn(const SimJob& job) {
     *asked_in = hub.life();
     auto next = std::upper_bound(job.totals.begin(), job.totals.end(), counts->total);
     if (next != job.totals.end()) {
-      Say(fmt::format("grows {} to {}", job.id.value, *next));
+      Note(fmt::format("grows {} to {}", job.id.value, *next));
       hub.Grow(job, *next, [asked_in, heard](const auto& accepted) {
         *asked_in = 0;
         (*heard)(accepted);
@@ -208,8 +208,8 @@ void HubPeople::GrowOn(const SimJob& job) {
       return false;
     }
     // Until it has finished, since nobody says that it is closed.
-    hub.Ask(job.user, wire::ChangeJobs{.jobs = Only(job.id), .change = Change::kClose},
-            [asked_in](const auto&) { *asked_in = 0; });
+    hub.Query(job.user, wire::ChangeJobs{.jobs = Only(job.id), .change = Change::kClose},
+              [asked_in](const auto&) { *asked_in = 0; });
     return false;
   });
 }
@@ -220,7 +220,7 @@ void HubPeople::Release(JobId job) {
   if (!releasing_.insert(job).second) return;
   bool cancel = halts_ == 0;
   if (halts_ > 0) --halts_;
-  Want(
+  Query(
       parts_.workload.job(job).user, Wait(span_),
       [this, job, cancel](HubProcess& hub) {
         const auto* known = hub.Find(job);
@@ -252,7 +252,7 @@ void HubPeople::RetryFailed(const SimJob& job) {
     const auto first = static_cast<uint32_t>(1 + prng_.Below(job.totals.back()));
     tasks.ranges = {{first, first + static_cast<uint32_t>(prng_.Below(5))}};
   }
-  Want(
+  Query(
       job.user, prng_.Chance(40) ? Duration{} : Wait(span_),
       [this, id = job.id, tasks, dry = prng_.Chance(10)](HubProcess& hub) {
         const auto* known = hub.Find(id);
@@ -272,7 +272,7 @@ void HubPeople::RetryFailed(const SimJob& job) {
 
 // Only what nobody waits for any more, and nobody submits.
 void HubPeople::Forget(const SimJob& job) {
-  Want(
+  Query(
       job.user, Wait(span_),
       [this, &job](HubProcess& hub) {
         const auto* known = hub.Find(job.id);
@@ -291,42 +291,43 @@ void HubPeople::Forget(const SimJob& job) {
 void HubPeople::PlanMischief(const SimJob& job) {
   const Options& o = parts_.options;
   while (o.hold_release && prng_.Chance(30)) {
-    Want(job.user, Wait(span_),
-         OfUnended(
-             job.id,
-             [id = job.id] { return wire::ChangeJobs{.jobs = Only(id), .change = Change::kHold}; }),
-         [this, id = job.id](const auto&) {
-           Release(id);
-           return true;
-         });
+    Query(job.user, Wait(span_),
+          OfUnended(job.id,
+                    [id = job.id] {
+                      return wire::ChangeJobs{.jobs = Only(id), .change = Change::kHold};
+                    }),
+          [this, id = job.id](const auto&) {
+            Release(id);
+            return true;
+          });
   }
   while (o.cancel && prng_.Chance(30)) CancelSome(job);
   if (o.set && prng_.Chance(50)) SetSome(job);
   if (o.withdraw && prng_.Chance(20)) WithdrawRest(job);
   if (o.sick_percent > 0 && prng_.Chance(30)) {
-    Want(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::TrustNodes{id}; }));
+    Query(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::TrustNodes{id}; }));
   }
   if (!o.cancel || !prng_.Chance(30)) return;
-  Want(job.user, Wait(span_ * 2),
-       OfUnended(job.id, [id = job.id] { return wire::Cancel{.jobs = Only(id)}; }));
+  Query(job.user, Wait(span_ * 2),
+        OfUnended(job.id, [id = job.id] { return wire::Cancel{.jobs = Only(id)}; }));
 }
 
 // Some of its tasks, whatever they do by then.
 void HubPeople::CancelSome(const SimJob& job) {
   auto first = static_cast<uint32_t>(1 + prng_.Below(job.totals.back()));
   auto last = first + static_cast<uint32_t>(prng_.Below(4));
-  Want(job.user, Wait(span_ * 2), OfUnended(job.id, [id = job.id, first, last] {
-         return wire::Cancel{.tasks = {{.job = id.value, .ranges = {{first, last}}}}};
-       }));
+  Query(job.user, Wait(span_ * 2), OfUnended(job.id, [id = job.id, first, last] {
+          return wire::Cancel{.tasks = {{.job = id.value, .ranges = {{first, last}}}}};
+        }));
 }
 
 // Two of them may come at the same time.
 void HubPeople::SetSome(const SimJob& job) {
   const Duration wait = Wait(span_);
   auto set = [&](const JobChange& change) {
-    Want(job.user, prng_.Chance(50) ? wait : Wait(span_), OfUnended(job.id, [=, id = job.id] {
-           return wire::ChangeJobs{.jobs = Only(id), .change = Change::kSet, .set = change};
-         }));
+    Query(job.user, prng_.Chance(50) ? wait : Wait(span_), OfUnended(job.id, [=, id = job.id] {
+            return wire::ChangeJobs{.jobs = Only(id), .change = Change::kSet, .set = change};
+          }));
   };
   const auto weight = static_cast<uint32_t>(1 + prng_.Below(5));
   set(JobChange().With<&JobTerms::weight>(weight));
@@ -335,12 +336,12 @@ void HubPeople::SetSome(const SimJob& job) {
 }
 
 void HubPeople::WithdrawRest(const SimJob& job) {
-  Want(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::Withdraw{id}; }),
-       [this, id = job.id](const auto&) {
-         // A hub that died meanwhile has left it held.
-         Release(id);
-         return true;
-       });
+  Query(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::Withdraw{id}; }),
+        [this, id = job.id](const auto&) {
+          // A hub that died meanwhile has left it held.
+          Release(id);
+          return true;
+        });
 }
 
 // ---- What they give up --------------------------------------------------------------------------
@@ -363,7 +364,7 @@ void HubPeople::GiveUpHopeless(HubProcess& hub, const SimJob& job) {
     asked.tasks.push_back({.job = job.id.value, .ranges = {{i + 1, i + 1}}});
   }
   if (asked.tasks.empty()) return;
-  hub.Ask(job.user, std::move(asked), [this, &job](const Result<HubProcess::Answers>& whys) {
+  hub.Query(job.user, std::move(asked), [this, &job](const Result<HubProcess::Answers>& whys) {
     if (whys) GiveUp(job, *whys);
   });
 }
@@ -384,13 +385,13 @@ void HubPeople::GiveUp(const SimJob& job, const HubProcess::Answers& whys) {
     const auto of_task = hub->engine().ClassOf(job.id, said->task - 1);
     const bool waited = of_task && WaitedTooLong(*of_task);
     if (!waited && !SaysHopeless(said->why)) continue;
-    Say(fmt::format("gives up {}.{}: {}", job.id.value, said->task, present::TextOf(said->why)));
+    Note(fmt::format("gives up {}.{}: {}", job.id.value, said->task, present::TextOf(said->why)));
     hopeless.ranges.push_back({said->task, said->task});
     ++parts_.report.hopeless;
     if (waited) ++parts_.report.gangs_given_up;
   }
   if (hopeless.ranges.empty()) return;
-  hub->Ask(job.user, wire::Cancel{.tasks = {hopeless}}, [](const auto&) {});
+  hub->Query(job.user, wire::Cancel{.tasks = {hopeless}}, [](const auto&) {});
 }
 
 // ---- What they look at -------------------------------------------------------------------------
@@ -419,7 +420,7 @@ wire::Question HubPeople::AnyLook(const SimJob& job) {
 
 void HubPeople::PlanLooks(const SimJob& job) {
   while (prng_.Chance(70)) {
-    Want(job.user, Wait(span_), [this, &job](HubProcess&) { return Wish::Now(AnyLook(job)); });
+    Query(job.user, Wait(span_), [this, &job](HubProcess&) { return Wish::Now(AnyLook(job)); });
   }
   if (prng_.Chance(30)) FollowOn(job, Wait(span_));
 }

@@ -56,11 +56,11 @@ class HubPeople final : public HubEvents {
   // False: asks once more.
   using Heard = std::function<bool(const Result<HubProcess::Answers>&)>;
 
-  void Say(const std::string& text) { parts_.sink(Remark{text}); }
+  void Note(const std::string& text) { parts_.sink(Remark{text}); }
   // `fn` is told a hub that answers, after `wait` and until it is content (returns true).
   void Do(Duration wait, std::function<bool(HubProcess&)> fn);
   // The same of a question, until it is answered; `heard` may be null.
-  void Want(const std::string& user, Duration wait, Make make, Heard heard = nullptr);
+  void Query(const std::string& user, Duration wait, Make make, Heard heard = nullptr);
   Duration Wait(Duration most);
 
   // Jobs

@@ -244,7 +244,7 @@ Result<HubProcess::Answers> AnswersOf(const Replies& replies) {
 
 }  // namespace
 
-void HubProcess::Ask(const std::string& user, wire::Question question, Heard heard) {
+void HubProcess::Query(const std::string& user, wire::Question question, Heard heard) {
   const uint64_t id = uint64_t{parts_.life} << 32 | ++last_question_;
   auto asked = std::make_shared<const wire::Question>(std::move(question));
   auto say = [this, id](const Replies& replies) {
@@ -265,7 +265,7 @@ void HubProcess::Ask(const std::string& user, wire::Question question, Heard hea
   exchange.heard = [heard = std::move(heard)](const Result<Replies>& replies) {
     heard(replies ? AnswersOf(*replies) : std::unexpected(replies.error()));
   };
-  ClientOf(user).Ask(std::move(exchange));
+  ClientOf(user).Enqueue(std::move(exchange));
 }
 
 void HubProcess::Follow(const SimJob& job, uint64_t after,
@@ -285,7 +285,7 @@ void HubProcess::Follow(const SimJob& job, uint64_t after,
   };
   HubClient::Parts parts = ClientParts(2);
   parts.leaves = true;
-  Connect(job.user, std::move(parts)).client->Ask(std::move(exchange));
+  Connect(job.user, std::move(parts)).client->Enqueue(std::move(exchange));
 }
 
 // ---- Submissions -------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ HubClient& HubProcess::Upload(const SimJob& job, Requests requests, Accepted hea
     if (!accepted) parts_.sink(Remark{"refused: " + accepted.error().message});
     heard(accepted);
   };
-  client.client->Ask(std::move(exchange));
+  client.client->Enqueue(std::move(exchange));
   return *client.client;
 }
 
@@ -437,7 +437,7 @@ void HubProcess::StayDeaf() {
 
 void HubProcess::Pester() {
   const std::string user = "greedy";
-  if (prng_.Chance(50)) return Ask(user, MischievousQuestion(), [](const auto&) {});
+  if (prng_.Chance(50)) return Query(user, MischievousQuestion(), [](const auto&) {});
   HubClient::Parts parts = ClientParts(2);
   parts.leaves = true;
   Client& client = Connect(user, std::move(parts));
@@ -454,7 +454,7 @@ void HubProcess::Pester() {
       parts_.sink(Answered{0, nullptr, nullptr});
     }
   };
-  client.client->Ask(std::move(exchange));
+  client.client->Enqueue(std::move(exchange));
 }
 
 wire::Question HubProcess::MischievousQuestion() {

@@ -69,7 +69,7 @@ class HubProcess final : hub::Watcher {
   using Answers = std::vector<std::string>;
   using Heard = std::function<void(const Result<Answers>&)>;
   // Over one of the user's connections, or a new one.
-  void Ask(const std::string& user, wire::Question question, Heard heard);
+  void Query(const std::string& user, wire::Question question, Heard heard);
   using Accepted = std::function<void(const Result<JobId>&)>;
   void Submit(const SimJob& job, bool deadlines, Accepted heard);
   // Adds tasks up to `total`, if the job takes any now.

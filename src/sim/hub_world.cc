@@ -23,7 +23,7 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
       disk_(std::make_shared<SimDisk>(/*is_hub=*/true, Derive(options.seed, 34))),
-      people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
+      people_({loop_, options_, workload_, [this](const Fact& fact) { Observe(fact); },
                [this]() -> HubProcess* { return hub_ && hub_->answers() ? hub_.get() : nullptr; },
                report_, prng_.Next()}),
       crashes_left_(options.crashes),
@@ -32,7 +32,7 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       stops_left_(options.hub_stops ? 3 : 0) {
   if (options.pools == 0) return;
   batch_ = std::make_unique<SimBatch>(
-      SimBatch::Parts{loop_, options_, [this](const Fact& fact) { See(fact); }, *this, report_,
+      SimBatch::Parts{loop_, options_, [this](const Fact& fact) { Observe(fact); }, *this, report_,
                       Derive(options.seed, 18), sabotage});
 }
 
@@ -50,14 +50,14 @@ void HubWorld::After(Duration wait, std::function<void()> fn) {
   loop_.At(loop_.Now() + wait, std::move(fn));
 }
 
-void HubWorld::See(const Fact& fact) {
+void HubWorld::Observe(const Fact& fact) {
   if (const auto* executed = std::get_if<Executed>(&fact); executed && !executed->orphan) {
     const BookedTask* task = witness_.book().Find(executed->order->ref);
     if (task == nullptr || !task->IsLeased(executed->order->ref.attempt, executed->node)) {
-      return See(Executed{executed->node, executed->order, /*orphan=*/true});
+      return Observe(Executed{executed->node, executed->order, /*orphan=*/true});
     }
   }
-  witness_.See(loop_.Now(), fact);
+  witness_.Observe(loop_.Now(), fact);
   Count(fact);
   const auto* executed = std::get_if<Executed>(&fact);
   const auto* over = std::get_if<Over>(&fact);
@@ -98,7 +98,7 @@ WorldReport HubWorld::Run() {
   if (hub_) EndHub(!witness_.Found());
   for (size_t i = 0; i < places_.size(); ++i) places_[i].machine->End(/*all=*/true);
   report_.virtual_time = loop_.Now() - began;
-  return witness_.Take(loop_.Now(), *disk_);
+  return witness_.Finish(loop_.Now(), *disk_);
 }
 
 void HubWorld::Live() {
@@ -114,7 +114,7 @@ void HubWorld::Live() {
     if (!peace_) {
       if (people_.Content()) MakePeace();
     } else if (report_.steps % 8 == 0 && AllQuiet()) {
-      See(WorldDone{&hub_->engine()});
+      Observe(WorldDone{&hub_->engine()});
       return;
     }
   }
@@ -176,7 +176,7 @@ void HubWorld::CheckInvariants() {
 void HubWorld::TellHubHolds() {
   if (!hub_ || !hub_->is_up() || hub_->faults().dead()) return;
   const auto& nodes = hub_->service().nodes().all();
-  See(HubHolds{
+  Observe(HubHolds{
       .pilot_nodes = static_cast<size_t>(std::ranges::count_if(
           nodes, [&](const auto& each) { return pilots_.contains(each.second.row.name); })),
       .pools = hub_->service().pools().count(),
@@ -232,7 +232,7 @@ bool HubWorld::PoolsAtRest() {
   }
   if (why.empty()) return true;
   if (loop_.Now() < pools_due_) return false;
-  See(PoolsDue{});
+  Observe(PoolsDue{});
   if (!witness_.Found()) witness_.Find("left", "all work is done, but not at rest: " + why);
   return false;
 }
@@ -247,7 +247,7 @@ void HubWorld::StartHub() {
   clock_ahead_ = wall_ahead_ = ahead;
   ++report_.lives;
   hub_ = std::make_unique<HubProcess>(HubProcess::Parts{
-      loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_, people_,
+      loop_, options_, workload_, [this](const Fact& fact) { Observe(fact); }, disk_, people_,
       report_.lives, ahead, crash_at, prng_.Next(), sabotage_, batch_.get()});
   if (store_failures_left_ > 0 && !peace_ && prng_.Chance(50)) {
     --store_failures_left_;
@@ -272,7 +272,7 @@ void HubWorld::PlanHubTroubles() {
     plan(Duration::Seconds(20), [this] {
       const auto time = Duration::Micros(Random(options_.patience * 2).micros());
       if (prng_.Chance(50)) return Sleep(time);
-      See(HubSuspended{time});
+      Observe(HubSuspended{time});
       hub_->loop().Suspend(time);
     });
   }
@@ -280,7 +280,7 @@ void HubWorld::PlanHubTroubles() {
     plan(Duration::Seconds(60), [this] {
       const auto by = Duration::Millis(Random(Duration::Seconds(600)).millis() - 300'000);
       wall_ahead_ = wall_ahead_ + by;
-      See(ClockMoved{clock_ahead_, wall_ahead_});
+      Observe(ClockMoved{clock_ahead_, wall_ahead_});
       if (sabotage_ != Sabotage::kDeafToClock) hub_->loop().SetClock(by);
     });
   }
@@ -292,17 +292,17 @@ void HubWorld::PlanHubTroubles() {
 
 // The clocks move before anything else happens at that time.
 void HubWorld::Sleep(Duration time) {
-  See(HubSuspended{time, /*machine=*/true});
+  Observe(HubSuspended{time, /*machine=*/true});
   After(time, [this, time, life = report_.lives] {
     if (!hub_ || report_.lives != life) return;
     clock_ahead_ = clock_ahead_ - time;
-    See(ClockMoved{clock_ahead_, wall_ahead_});
+    Observe(ClockMoved{clock_ahead_, wall_ahead_});
   });
   hub_->loop().Sleep(time);
 }
 
 void HubWorld::StopHub() {
-  See(Remark{"the hub is stopped"});
+  Observe(Remark{"the hub is stopped"});
   hub_->service().Stop();
 }
 
@@ -316,9 +316,9 @@ void HubWorld::EndHub(bool clean) {
   for (NodeHost& place : places_) DropHubEnd(place);
   report_.digest = live;
   if (found || sabotage_ == Sabotage::kLoseCommit) digests.replayed = digests.live;
-  See(LifeEnded{clean, digests.live, digests.replayed});
+  Observe(LifeEnded{clean, digests.live, digests.replayed});
   const store::HubCheck check = store::CheckJournal(disk_->db(), disk_->place);
-  See(JournalChecked{&check});
+  Observe(JournalChecked{&check});
   hub_ = nullptr;
   After(Gap(), [this] { StartHub(); });
 }
@@ -336,7 +336,7 @@ void HubWorld::AddMachine(Offer offer, Duration wait) {
   size_t index = places_.size();
   NodeId id(static_cast<uint32_t>(index + 1));
   Machine::Parts parts{loop_,     options_,
-                       workload_, [this](const Fact& fact) { See(fact); },
+                       workload_, [this](const Fact& fact) { Observe(fact); },
                        sabotage_, Duration::Seconds(options_.watched() ? 3 : 0)};
   // Its name has its number, whenever it comes first.
   Know({.id = id, .name = offer.node_name, .created = loop_.Now()});
@@ -391,7 +391,7 @@ void HubWorld::EndNode(size_t index, bool all) {
 
 void HubWorld::LeaveHub(size_t index) {
   NodeHost& place = places_[index];
-  See(Remark{place.machine->offer().node_name + " leaves"});
+  Observe(Remark{place.machine->offer().node_name + " leaves"});
   place.machine->Leave(place.machine->connected() ? place.link.second.get() : nullptr);
   // It ends when all was said, or when it has waited long enough.
   After(Random(Duration::Seconds(1)), [this, index, processes = place.processes] {
@@ -403,7 +403,7 @@ void HubWorld::LeaveHub(size_t index) {
 
 void HubWorld::AdoptOtherName(size_t index) {
   NodeHost& place = places_[index];
-  See(Remark{place.machine->offer().node_name + " takes another name"});
+  Observe(Remark{place.machine->offer().node_name + " takes another name"});
   Offer offer = place.machine->offer();
   offer.node_name += "x";
   EndNode(index, /*all=*/true);
@@ -431,7 +431,7 @@ void HubWorld::StartPilot(const std::string& name, Instant end) {
   offer.node_name = name;
   offer.end_of_life = end;
   Machine::Parts parts{loop_,     options_,
-                       workload_, [this](const Fact& fact) { See(fact); },
+                       workload_, [this](const Fact& fact) { Observe(fact); },
                        sabotage_, /*tell_every=*/Duration::Seconds(3)};
   place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
   place.gone = false;
@@ -494,12 +494,12 @@ void HubWorld::Connect(size_t index) {
   hub::Service& service = hub_->service();
   auto owner = service.Who(guest);
   if (!owner) {
-    See(Remark{"a pilot is refused: " + owner.error().reason});
+    Observe(Remark{"a pilot is refused: " + owner.error().reason});
     return owner.error().code == wire::RefusalCode::kRemoved ? ExitPilot(index) : Call(index);
   }
   auto admitted = service.AdmitNode(guest.greeting, *owner);
   if (!admitted) {
-    See(Remark{"a node is refused: " + admitted.error().reason});
+    Observe(Remark{"a node is refused: " + admitted.error().reason});
     bool ends = !place.pilot.empty() && admitted.error().code == wire::RefusalCode::kRemoved;
     return ends ? ExitPilot(index) : Call(index);
   }
@@ -508,7 +508,7 @@ void HubWorld::Connect(size_t index) {
       LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next())});
   place.link = MakeLink(loop_, place.state, {hub_->loop(), hub_->faults()}, place.machine->side());
   place.heard = true;
-  See(NodeHeard{place.machine->id()});
+  Observe(NodeHeard{place.machine->id()});
   auto cut = [this, index, state = place.state](bool ends) {
     loop_.Post([this, index, state, ends] {
       if (places_[index].state != state || !places_[index].heard) return;
@@ -517,7 +517,7 @@ void HubWorld::Connect(size_t index) {
     });
   };
   auto ear = std::make_unique<Ear>(
-      *place.link.first, [this, index](const wire::ToHub& said) { return Hear(index, said); }, cut,
+      *place.link.first, [this, index](const wire::ToHub& said) { return Admit(index, said); }, cut,
       sabotage_);
   place.ear = ear.get();
   service.NodeArrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
@@ -542,7 +542,7 @@ void HubWorld::FallSilent(size_t index) {
   NodeHost& place = places_[index];
   --silences_left_;
   ++report_.silent_nodes;
-  See(Remark{place.machine->offer().node_name + " falls silent"});
+  Observe(Remark{place.machine->offer().node_name + " falls silent"});
   Unheard(place);
   place.state->hub_deaf = place.state->node_deaf = true;
   place.away = true;
@@ -583,7 +583,7 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   });
 }
 
-bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
+bool HubWorld::Admit(size_t index, const wire::ToHub& said) {
   const bool cheats = options_.cheat && index == options_.nodes;
   const bool silent = cheats && loop_.Now() - began_ < kCheatIsSilent;
   if (silent && !std::holds_alternative<wire::Hello>(said)) return false;
@@ -597,7 +597,7 @@ bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
     constexpr Duration kNoRoomFor = Duration::Seconds(200);
     const bool roomless = options_.roomless && index == 0 && loop_.Now() - began_ < kNoRoomFor;
     if (roomless && !peace_) return false;
-    See(RoomHeard{places_[index].machine->id(), room->ref});
+    Observe(RoomHeard{places_[index].machine->id(), room->ref});
   }
   LieBefore(index, said);
   return true;
@@ -625,7 +625,7 @@ void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {
   const BookedTask* task = witness_.book().Find(ref);  // who speaks first may be a liar, too
   if (task == nullptr || task->IsLeased(ref.attempt, place.machine->id())) return;
   if (task->HasPart(ref.attempt, place.machine->id())) return;
-  place.ear->Hear(MakeLie(ref));
+  place.ear->Inject(MakeLie(ref));
 }
 
 wire::ToHub HubWorld::MakeLie(const AttemptRef& ref) {
@@ -641,7 +641,7 @@ wire::ToHub HubWorld::MakeLie(const AttemptRef& ref) {
 void HubWorld::Unheard(NodeHost& place) {
   place.heard = false;
   place.unheard_at = loop_.Now();
-  See(NodeUnheard{place.machine->id()});
+  Observe(NodeUnheard{place.machine->id()});
 }
 
 void HubWorld::Break(size_t index) {

@@ -53,7 +53,7 @@ class HubWorld final : public SimBatch::Machines {
       cut_(why.code == wire::RefusalCode::kRemoved);
     }
     void Close() override { cut_(false); }
-    void Hear(wire::ToHub lie) { receiver_(std::move(lie)); }
+    void Inject(wire::ToHub lie) { receiver_(std::move(lie)); }
 
    private:
     hub::NodeChannel& inner_;
@@ -123,14 +123,14 @@ class HubWorld final : public SimBatch::Machines {
   void LieAbout(const AttemptRef& ref, NodeId holder);
   wire::ToHub MakeLie(const AttemptRef& ref);
   // The hub is about to hear it; false: it does not.
-  bool Hear(size_t index, const wire::ToHub& said);
+  bool Admit(size_t index, const wire::ToHub& said);
   // A lie about what a node tells, in the same turn of the hub.
   void LieBefore(size_t index, const wire::ToHub& truth);
   void Unheard(NodeHost& place);
   void DropHubEnd(NodeHost& place);
 
   void After(Duration wait, std::function<void()> fn);
-  void See(const Fact& fact);
+  void Observe(const Fact& fact);
   void Count(const Fact& fact);
   Duration Random(Duration most);
   // How long somebody is away: shorter than a commit, or longer than anybody's patience.

@@ -1,5 +1,5 @@
 // MockExecutor: see mock_executor.h. Orders go through AfterLatency to the slot, events through
-// Tell back; between the two a slot lives on its own, as a shepherd does.
+// Notify back; between the two a slot lives on its own, as a shepherd does.
 #include "sim/mock_executor.h"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ void MockExecutor::AfterLatency(Instant& last, std::function<void()> fn) {
   parts_.loop.At(last, std::move(guarded));
 }
 
-void MockExecutor::Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> fn) {
+void MockExecutor::Notify(Slot& slot, std::function<void(node::ExecutorEvents&)> fn) {
   if (faults_ == nullptr) return;  // nobody hears
   AfterLatency(slot.last_event, [this, fn = std::move(fn)] {
     if (faults_->Alive()) fn(*events_);
@@ -124,7 +124,7 @@ void MockExecutor::Withdraw(const AttemptRef& ref) {
     if (held == slot.orders.end() || held == slot.orders.begin()) return;
     slot.orders.erase(held);
     places_.erase(ref);
-    Tell(slot, [ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
+    Notify(slot, [ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
   });
 }
 
@@ -177,8 +177,8 @@ void MockExecutor::SetFrozen(Slot& slot, bool frozen, Instant stop) {
   } else if (!frozen && is_frozen) {
     Thaw(slot);
   }
-  Tell(slot,
-       [ref, frozen, stop](node::ExecutorEvents& events) { events.OnFrozen(ref, frozen, stop); });
+  Notify(slot,
+         [ref, frozen, stop](node::ExecutorEvents& events) { events.OnFrozen(ref, frozen, stop); });
 }
 
 void MockExecutor::Thaw(Slot& slot) {
@@ -213,17 +213,17 @@ void MockExecutor::Begin(Slot& slot) {
 void MockExecutor::TellOnTheWay(Slot& slot, const node::StartOrder& order) {
   AttemptRef ref = order.ref;
   if (order.tell_start) {
-    Tell(slot,
-         [ref, when = slot.began](node::ExecutorEvents& events) { events.OnStarted(ref, when); });
+    Notify(slot,
+           [ref, when = slot.began](node::ExecutorEvents& events) { events.OnStarted(ref, when); });
   }
   if (settings_.at(ref.job)->live_output) {
-    Tell(slot, [ref](node::ExecutorEvents& events) { events.OnOutput(ref, 1, "live"); });
+    Notify(slot, [ref](node::ExecutorEvents& events) { events.OnOutput(ref, 1, "live"); });
   }
   if (order.sample_memory) {
     Instant half = slot.began + slot.behaviour.duration / 2;
     parts_.loop.At(half, [this, alive = alive_, &slot, ref] {
       if (!*alive || slot.orders.empty() || slot.orders.front().ref != ref) return;
-      Tell(slot, [ref, memory = slot.behaviour.memory](node::ExecutorEvents& events) {
+      Notify(slot, [ref, memory = slot.behaviour.memory](node::ExecutorEvents& events) {
         events.OnMemory(ref, memory);
       });
     });
@@ -285,7 +285,7 @@ void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
   }
   bool lost = parts_.sabotage == Sabotage::kLoseEnds && prng_.Chance(5);
   if (!lost) {
-    Tell(slot, [end, output](node::ExecutorEvents& events) { events.OnEnded(end, output); });
+    Notify(slot, [end, output](node::ExecutorEvents& events) { events.OnEnded(end, output); });
   }
   if (cause == Cause::kNode) DropHeld(slot);
   if (!slot.orders.empty()) Begin(slot);
@@ -295,7 +295,7 @@ void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
 void MockExecutor::DropHeld(Slot& slot) {
   for (const node::StartOrder& held : std::exchange(slot.orders, {})) {
     places_.erase(held.ref);
-    Tell(slot, [ref = held.ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
+    Notify(slot, [ref = held.ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
   }
 }
 

@@ -79,7 +79,7 @@ class MockExecutor final : public node::Executor {
   };
 
   void AfterLatency(Instant& last, std::function<void()> fn);
-  void Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> fn);
+  void Notify(Slot& slot, std::function<void(node::ExecutorEvents&)> fn);
   void Begin(Slot& slot);
   void TellOnTheWay(Slot& slot, const node::StartOrder& order);
   void EndAt(Slot& slot, Instant when, Cause cause, int32_t status);

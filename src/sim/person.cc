@@ -56,7 +56,7 @@ void Person::SitDown(hub::Hub& hub) {
 
 void Person::Submit(const SimJob& job) {
   if (exiting_) return;
-  Say(fmt::format("submits {}", job.id.value));
+  Note(fmt::format("submits {}", job.id.value));
   hub_->SetSettings(job.id, job.settings);
   submitted_[job.id] = job.totals.front();
   AppendRows(job, 0, job.totals.front());
@@ -105,7 +105,7 @@ void Person::AppendRows(const SimJob& job, TaskIndex first, uint32_t count) {
 
 void Person::Grow(const SimJob& job, uint32_t count) {
   uint32_t& total = submitted_[job.id];
-  Say(fmt::format("adds {} tasks to {}", count, job.id.value));
+  Note(fmt::format("adds {} tasks to {}", count, job.id.value));
   AppendRows(job, total, count);
   hub_->Post(engine::GrowJob{.job = job.id,
                              .count = count,
@@ -123,7 +123,7 @@ void Person::GrowOpen(const SimJob& job) {
     uint32_t total = submitted_[job.id];
     auto next = std::upper_bound(job.totals.begin(), job.totals.end(), total);
     if (next == job.totals.end()) {
-      Say(fmt::format("seals {}", job.id.value));
+      Note(fmt::format("seals {}", job.id.value));
       hub_->Post(engine::SealJob{job.id});
       return;
     }
@@ -142,7 +142,7 @@ void Person::WithdrawSome(const SimJob& job) {
     i += count;
   }
   if (event.tasks.empty()) return;
-  Say(fmt::format("withdraws some tasks of {}", job.id.value));
+  Note(fmt::format("withdraws some tasks of {}", job.id.value));
   hub_->Post(std::move(event));
 }
 
@@ -155,7 +155,7 @@ void Person::LiftRules(const SimJob& job) {
 
 void Person::Release(const SimJob& job) {
   if (exiting_) return;
-  Say(fmt::format("releases {}", job.id.value));
+  Note(fmt::format("releases {}", job.id.value));
   hub_->Post(engine::ReleaseJob{job.id});
 }
 
@@ -175,14 +175,14 @@ void Person::PlanMischief() {
     bool end_running = prng_.Chance(30);
     After(Wait(span_), [this, &job, end_running, until = Wait(span_)] {
       if (!submitted_.contains(job.id) || exiting_) return;
-      Say(fmt::format("holds {}{}", job.id.value, end_running ? " and ends what runs" : ""));
+      Note(fmt::format("holds {}{}", job.id.value, end_running ? " and ends what runs" : ""));
       hub_->Post(engine::HoldJob{job.id, end_running});
       After(until, [this, &job] { Release(job); });
     });
   }
   if (o.output_blocked && prng_.Chance(60)) {
     After(Wait(span_), [this, until = Wait(span_)] {
-      Say("blocks the output");
+      Note("blocks the output");
       parts_.block_output(true);
       After(until, [this] { parts_.block_output(false); });
     });
@@ -198,12 +198,12 @@ void Person::PlanMischief() {
 
 void Person::Exit(bool twice) {
   if (exiting_) return;
-  Say("presses Ctrl-C");
+  Note("presses Ctrl-C");
   exiting_ = true;
   HoldAll(/*end_running=*/false);
   if (!twice) return;
   After(Wait(span_ / 4), [this] {
-    Say("presses Ctrl-C again");
+    Note("presses Ctrl-C again");
     HoldAll(/*end_running=*/true);
   });
 }
@@ -225,7 +225,7 @@ bool Person::RedoSome() {
       bool ended_well = hub_->engine().StateOf(job.id, i) == TaskState::kSucceeded;
       if (all || (!ended_well && prng_.Chance(70))) event.tasks.push_back({i, 1});
     }
-    Say(fmt::format("has {} tasks of {} done again", event.tasks.size(), job.id.value));
+    Note(fmt::format("has {} tasks of {} done again", event.tasks.size(), job.id.value));
     hub_->Post(std::move(event));
     hub_->Post(engine::ReleaseJob{job.id});
     posted = true;
@@ -286,7 +286,7 @@ void Person::OnNews(const wire::ToHub&) { parts_.faults.Alive(); }
 
 void Person::OnStoreFailed(const Error& error) {
   if (!parts_.faults.Alive() || store_failed_) return;
-  Say("the store failed: " + error.message);
+  Note("the store failed: " + error.message);
   store_failed_ = true;
 }
 

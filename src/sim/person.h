@@ -62,7 +62,7 @@ class Person final : public hub::Watcher {
   void OnStoreFailed(const Error& error) override;
 
  private:
-  void Say(const std::string& text) { parts_.sink(Remark{text}); }
+  void Note(const std::string& text) { parts_.sink(Remark{text}); }
   void After(Duration wait, std::function<void()> fn);
   Duration Wait(Duration most);  // a random time
   const SimJob& AnyJob();

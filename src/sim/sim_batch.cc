@@ -149,8 +149,8 @@ pool::Outcome SimBatch::Submit(const pool::CommandLine& call) {
   }
   const std::string tag = OptionOf(call, "--job-name=");
   const std::string node = NodeOf(call);
-  uint32_t id = Take(call, tag, node);
-  if (parts_.sabotage == Sabotage::kSubmitTwice) Take(call, tag, node);
+  uint32_t id = Enqueue(call, tag, node);
+  if (parts_.sabotage == Sabotage::kSubmitTwice) Enqueue(call, tag, node);
   if (Trouble(parts_.options.batch_garbles_percent)) {
     ++parts_.report.garbled;
     ++parts_.report.unanswered;
@@ -249,8 +249,8 @@ pool::Outcome SimBatch::List() {
 
 // ---- Pilots ------------------------------------------------------------------------------------
 
-uint32_t SimBatch::Take(const pool::CommandLine& call, const std::string& tag,
-                        const std::string& node) {
+uint32_t SimBatch::Enqueue(const pool::CommandLine& call, const std::string& tag,
+                           const std::string& node) {
   uint32_t id = ++last_id_;
   Job& job = jobs_[id];
   job.tag = tag;

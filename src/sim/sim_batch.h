@@ -83,7 +83,7 @@ class SimBatch {
   pool::Outcome Submit(const pool::CommandLine& call);
   pool::Outcome List();
   pool::Outcome Cancel(const pool::CommandLine& call);
-  uint32_t Take(const pool::CommandLine& call, const std::string& tag, const std::string& node);
+  uint32_t Enqueue(const pool::CommandLine& call, const std::string& tag, const std::string& node);
   void Wait(uint32_t id);
   void Start(uint32_t id);
   void Requeue(uint32_t id);

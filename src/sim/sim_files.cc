@@ -213,7 +213,7 @@ SimFiles::SimFiles(uint64_t seed) : prng_(seed) {
   sqlite3_vfs_register(&vfs_, /*makeDflt=*/1);
 }
 
-void SimFiles::Put(const std::string& name, std::string bytes) {
+void SimFiles::Store(const std::string& name, std::string bytes) {
   files_[name] = std::make_shared<File>();
   files_[name]->bytes = std::move(bytes);
   sqlite3_randomness(0, nullptr);

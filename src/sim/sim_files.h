@@ -25,7 +25,7 @@ class SimFiles {
   SimFiles& operator=(const SimFiles&) = delete;
 
   // A synced file. What SQLite draws comes from these files from now on.
-  void Put(const std::string& name, std::string bytes);
+  void Store(const std::string& name, std::string bytes);
   std::string Get(const std::string& name) const;
   // After so many more writes and syncs all fail, as on a full disk, until the next crash. Returns
   // after how many they would have.

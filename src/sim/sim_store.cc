@@ -28,7 +28,7 @@ const std::string& EmptyJournal() {
 
 // In no real folder: what a store does beside its journal finds nothing, and fails.
 SimDisk::SimDisk(bool is_hub, uint64_t seed) : place{"/proc/spate-sim/hub", is_hub}, files(seed) {
-  files.Put(place.DbPath(), EmptyJournal());
+  files.Store(place.DbPath(), EmptyJournal());
 }
 
 store::Database& SimDisk::db() {

@@ -142,7 +142,7 @@ class Writer {
 
 }  // namespace
 
-void Trace::See(Instant now, const Fact& fact) {
+void Trace::Observe(Instant now, const Fact& fact) {
   // Said before, when it became durable, or only then.
   if (std::holds_alternative<Replayed>(fact) || std::holds_alternative<Decided>(fact)) return;
   if (std::holds_alternative<PoolReplayed>(fact) || std::holds_alternative<PoolDecided>(fact)) {

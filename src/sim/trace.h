@@ -23,7 +23,7 @@ class Trace {
 
   explicit Trace(Printer print) : print_(std::move(print)) {}
 
-  void See(Instant now, const Fact& fact);
+  void Observe(Instant now, const Fact& fact);
   uint64_t hash() const { return hash_; }
   uint64_t count() const { return count_; }
   // The newest lines, the oldest of them first.

@@ -34,9 +34,9 @@ Witness::Witness(const Workload& workload, const Options& options, Printer print
       trace_(std::move(print)),
       judge_(workload, SlackOf(options), options.hub ? &options : nullptr) {}
 
-void Witness::See(Instant now, const Fact& fact) {
-  trace_.See(now, fact);
-  judge_.See(now, fact);
+void Witness::Observe(Instant now, const Fact& fact) {
+  trace_.Observe(now, fact);
+  judge_.Observe(now, fact);
   const auto* executed = std::get_if<Executed>(&fact);
   if (executed != nullptr) {
     ++report_.executions;
@@ -69,7 +69,7 @@ void Witness::Expect(Instant now) {
   turns_at_moment_ = 0;
 }
 
-WorldReport Witness::Take(Instant now, const SimDisk& disk) {
+WorldReport Witness::Finish(Instant now, const SimDisk& disk) {
   report_.findings = judge_.findings();
   report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
                           findings_.lines().end());

@@ -59,7 +59,7 @@ class Witness {
   // Both outlive it. `print` gets every event as it happens; null: they are not printed.
   Witness(const Workload& workload, const Options& options, Printer print);
 
-  void See(Instant now, const Fact& fact);
+  void Observe(Instant now, const Fact& fact);
   // Adds a defect that no checker can see from facts.
   void Find(const char* checker, std::string text);
   bool Found() const { return !judge_.findings().empty() || !findings_.lines().empty(); }
@@ -71,7 +71,7 @@ class Witness {
   TaskBook& book() { return judge_.book(); }
   WorldReport& report() { return report_; }
   // The report, completed.
-  WorldReport Take(Instant now, const SimDisk& disk);
+  WorldReport Finish(Instant now, const SimDisk& disk);
 
  private:
   const Duration standstill_;

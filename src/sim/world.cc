@@ -38,7 +38,7 @@ WorldReport World::Run() {
     LiveOn();
     EndLife(/*clean=*/!life_->faults.dead() && !life_->person->store_failed());
   }
-  return witness_.Take(now_, *disk_);
+  return witness_.Finish(now_, *disk_);
 }
 
 // ---- Lives -------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ void World::BeginLife() {
   Life& life = *life_;
   ++report_.lives;
   witness_.Expect(now_);
-  auto sink = [this](const Fact& fact) { See(fact); };
+  auto sink = [this](const Fact& fact) { Observe(fact); };
   life.store = std::make_unique<SimStore>(StoreParts{life.loop, life.faults, sink, disk_,
                                                      options_.commit_min, options_.commit_max,
                                                      prng_.Next(), sabotage_});
@@ -69,15 +69,16 @@ void World::BeginLife() {
   Epoch epoch(report_.lives);
   life.hub =
       std::make_unique<hub::Hub>(life.loop, *life.store, *life.person, epoch, options_.limits());
-  See(LifeBegan{epoch});
+  Observe(LifeBegan{epoch});
   Status replayed = life.store->Begin();
   if (replayed) replayed = life.hub->Replay();
   if (!replayed)
     return witness_.Find("replay", "the journal cannot be read: " + replayed.error().message);
   // The hub read the same records; that it keeps them is what check_replay compares.
-  Status told = life.store->Replay([&](const engine::Record& record) { See(Replayed{&record}); });
+  Status told =
+      life.store->Replay([&](const engine::Record& record) { Observe(Replayed{&record}); });
   CHECK(told.has_value());
-  See(ReplayDone{});
+  Observe(ReplayDone{});
   life.hub->Resume(engine::LastNodes::kEnded);
   life.person->SitDown(*life.hub);
   life.nodes.resize(options_.nodes);
@@ -117,7 +118,7 @@ void World::EndLife(bool clean) {
   bool found = witness_.Found();
   report_.digest = life.hub->engine().Digest();
   if (!found) CheckInvariants();
-  if (clean && done_) See(WorldDone{&life.hub->engine()});
+  if (clean && done_) Observe(WorldDone{&life.hub->engine()});
   if (!clean) {
     if (life.faults.dead()) ++report_.crashes;
     if (life.faults.dead() && crashes_left_ > 0) --crashes_left_;
@@ -131,9 +132,9 @@ void World::EndLife(bool clean) {
   for (SimNode& each : life.nodes) TakeDown(each);
   LifeEnded ended{clean, report_.digest, report_.digest};
   if (!found && sabotage_ != Sabotage::kLoseCommit) ended.replayed_digest = ReplayedDigest();
-  See(ended);
+  Observe(ended);
   const store::HubCheck check = store::CheckJournal(disk_->db(), disk_->place);
-  See(JournalChecked{&check});
+  Observe(JournalChecked{&check});
   report_.virtual_time = report_.virtual_time + (life.loop.Now() - now_);
   now_ = life.loop.Now();
   life_ = nullptr;
@@ -163,8 +164,8 @@ void World::BringUp(size_t index) {
   each.ends = MakeLink(loop, each.link, side, side);
   life_->hub->Connect(each.id, *each.ends.first);
   const Offer& offer = workload_.offers()[index];
-  See(NodeUp{each.id, &offer});
-  auto sink = [this](const Fact& fact) { See(fact); };
+  Observe(NodeUp{each.id, &offer});
+  auto sink = [this](const Fact& fact) { Observe(fact); };
   each.executor = std::make_unique<MockExecutor>(
       MockExecutor::Parts{loop, workload_, sink, each.id, offer.slots, options_.executor_latency,
                           prng_.Next(), sabotage_});
@@ -185,7 +186,7 @@ void World::Cut(size_t index) {
   if (cuts_left_ > 0) --cuts_left_;
   ++report_.cuts;
   each.link->hub_deaf = each.link->node_deaf = true;
-  See(NodeCut{each.id});
+  Observe(NodeCut{each.id});
   life_->hub->Disconnect(each.id, engine::LastNodes::kEnded);
   Duration downtime = Random(prng_.Chance(30) ? Duration{} : options_.node_life);
   if (!options_.orphans_live_on) {

@@ -59,7 +59,7 @@ class World {
   void Cut(size_t index);
   void TakeDown(SimNode& node);
   void CheckInvariants();
-  void See(const Fact& fact) { witness_.See(Now(), fact); }
+  void Observe(const Fact& fact) { witness_.Observe(Now(), fact); }
   Duration Random(Duration most);
   Instant Now() const { return life_ == nullptr ? now_ : life_->loop.Now(); }
 

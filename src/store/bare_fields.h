@@ -66,51 +66,51 @@ class BareWriter {
       });
     }
     internal::InOrder(record, [&](uint32_t number, const auto& field) {
-      if (number <= last) Put(field);
+      if (number <= last) Write(field);
     });
   }
 
  private:
-  void Put(bool v) { bytes_.Byte(v ? 1 : 0); }
+  void Write(bool v) { bytes_.Byte(v ? 1 : 0); }
   template <std::unsigned_integral T>
-  void Put(T v) {
+  void Write(T v) {
     bytes_.Varint(v);
   }
   template <std::signed_integral T>
-  void Put(T v) {
+  void Write(T v) {
     bytes_.Zigzag(v);
   }
   template <typename E>
     requires std::is_enum_v<E>
-  void Put(E v) {
+  void Write(E v) {
     bytes_.Byte(static_cast<uint8_t>(v));
   }
   template <typename Tag, typename Rep>
-  void Put(Id<Tag, Rep> v) {
+  void Write(Id<Tag, Rep> v) {
     bytes_.Varint(v.value);
   }
-  void Put(Duration v) { bytes_.Zigzag(v.ns); }
-  void Put(Instant v) { bytes_.Zigzag(v.ns); }
-  void Put(const std::string& v) { bytes_.Text(v); }
-  void Put(const std::optional<uint32_t>& v) { bytes_.Varint(v ? uint64_t{*v} + 1 : 0); }
+  void Write(Duration v) { bytes_.Zigzag(v.ns); }
+  void Write(Instant v) { bytes_.Zigzag(v.ns); }
+  void Write(const std::string& v) { bytes_.Text(v); }
+  void Write(const std::optional<uint32_t>& v) { bytes_.Varint(v ? uint64_t{*v} + 1 : 0); }
   template <typename T>
-  void Put(const std::optional<T>& v) {
-    Put(v.has_value());
-    if (v) Put(*v);
+  void Write(const std::optional<T>& v) {
+    Write(v.has_value());
+    if (v) Write(*v);
   }
   template <typename T>
-  void Put(const std::vector<T>& v) {
+  void Write(const std::vector<T>& v) {
     bytes_.Varint(v.size());
-    for (const T& each : v) Put(each);
+    for (const T& each : v) Write(each);
   }
   template <typename Shape>
     requires requires(Shape v) { v.rows; }
-  void Put(Shape v) {
-    Put(v.rows);
+  void Write(Shape v) {
+    Write(v.rows);
   }
   template <HasFields T>
-  void Put(const T& v) {
-    internal::InOrder(v, [this](uint32_t, const auto& field) { this->Put(field); });
+  void Write(const T& v) {
+    internal::InOrder(v, [this](uint32_t, const auto& field) { this->Write(field); });
   }
 
   ByteWriter bytes_;
@@ -124,7 +124,7 @@ class BareReader {
   template <typename T>
   bool Record(T& record) {
     internal::InOrder(record, [this](uint32_t number, auto& field) {
-      if (number < internal::FirstLater<T>() || bytes_.left() > 0) Take(field);
+      if (number < internal::FirstLater<T>() || bytes_.left() > 0) Read(field);
     });
     return bytes_.ok() && bytes_.left() == 0;
   }
@@ -136,23 +136,23 @@ class BareReader {
     return holds;
   }
 
-  void Take(bool& v) {
+  void Read(bool& v) {
     uint8_t read = bytes_.Byte();
     if (Must(read <= 1)) v = read == 1;
   }
   template <std::unsigned_integral T>
-  void Take(T& v) {
+  void Read(T& v) {
     uint64_t read = bytes_.Varint();
     if (Must(read <= std::numeric_limits<T>::max())) v = static_cast<T>(read);
   }
   template <std::signed_integral T>
-  void Take(T& v) {
+  void Read(T& v) {
     int64_t read = bytes_.Zigzag();
     if (Must(std::in_range<T>(read))) v = static_cast<T>(read);
   }
   template <typename E>
     requires std::is_enum_v<E>
-  void Take(E& v) {
+  void Read(E& v) {
     auto read = FromNumber<E>(bytes_.Byte());
     if constexpr (std::is_same_v<E, HoldReason>) {
       if (read == HoldReason::kResults) read.reset();  // in no journal
@@ -160,39 +160,39 @@ class BareReader {
     if (Must(read.has_value())) v = *read;
   }
   template <typename Tag, typename Rep>
-  void Take(Id<Tag, Rep>& v) {
-    Take(v.value);
+  void Read(Id<Tag, Rep>& v) {
+    Read(v.value);
   }
-  void Take(Duration& v) { v.ns = bytes_.Zigzag(); }
-  void Take(Instant& v) { v.ns = bytes_.Zigzag(); }
-  void Take(std::string& v) { v = bytes_.Text(); }
-  void Take(std::optional<uint32_t>& v) {
+  void Read(Duration& v) { v.ns = bytes_.Zigzag(); }
+  void Read(Instant& v) { v.ns = bytes_.Zigzag(); }
+  void Read(std::string& v) { v = bytes_.Text(); }
+  void Read(std::optional<uint32_t>& v) {
     uint64_t read = bytes_.Varint();
     if (Must(read <= uint64_t{UINT32_MAX} + 1) && read > 0) v = static_cast<uint32_t>(read - 1);
   }
   template <typename T>
-  void Take(std::optional<T>& v) {
+  void Read(std::optional<T>& v) {
     bool is_there = false;
-    Take(is_there);
-    if (is_there) Take(v.emplace());
+    Read(is_there);
+    if (is_there) Read(v.emplace());
   }
   template <typename T>
-  void Take(std::vector<T>& v) {
+  void Read(std::vector<T>& v) {
     uint64_t count = bytes_.Varint();
     // Every item takes at least one byte, so a count beyond what is left is damage, and the
     // memory taken is bounded by the input.
     if (!Must(count <= bytes_.left())) return;
     v.reserve(count);
-    for (uint64_t i = 0; i < count && bytes_.ok(); ++i) Take(v.emplace_back());
+    for (uint64_t i = 0; i < count && bytes_.ok(); ++i) Read(v.emplace_back());
   }
   template <typename Shape>
     requires requires(Shape v) { v.rows; }
-  void Take(Shape& v) {
-    Take(v.rows);
+  void Read(Shape& v) {
+    Read(v.rows);
   }
   template <HasFields T>
-  void Take(T& v) {
-    internal::InOrder(v, [this](uint32_t, auto& field) { this->Take(field); });
+  void Read(T& v) {
+    internal::InOrder(v, [this](uint32_t, auto& field) { this->Read(field); });
   }
 
   ByteReader bytes_;

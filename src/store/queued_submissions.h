@@ -11,7 +11,7 @@ namespace spate::store {
 
 class QueuedSubmissions {
  public:
-  void Put(const std::string& submission, JobId job) {
+  void Add(const std::string& submission, JobId job) {
     if (!submission.empty()) jobs_[submission] = job;
   }
   // The row of this job is durable. Another one may have taken its name meanwhile, where it was

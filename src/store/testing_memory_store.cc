@@ -194,7 +194,7 @@ Result<std::vector<std::string>> MemoryStore::Rows(JobId job, TaskIndex first, u
 // ---- Rows of a hub -----------------------------------------------------------------------------
 
 void MemoryStore::PutJob(JobRow row, Done done) {
-  queued_submissions_.Put(row.submission, row.job);
+  queued_submissions_.Add(row.submission, row.job);
   auto written = [this, submission = row.submission, job = row.job,
                   done = std::move(done)](Status status) {
     queued_submissions_.Written(submission, job);

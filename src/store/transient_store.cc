@@ -24,7 +24,7 @@ class NothingKept final : public JobReader {
 
 }  // namespace
 
-std::unexpected<Error> TransientStore::Gone() { return NotKept(); }
+std::unexpected<Error> TransientStore::Missing() { return NotKept(); }
 
 void TransientStore::Later(Done done, Status status) {
   if (!done) return;

@@ -28,7 +28,7 @@ class TransientStore : public HubStore {
 
   Status Replay(const std::function<void(const engine::Record&)>&) override { return {}; }
   Status ReplayJob(JobId, const std::function<void(const engine::Record&)>&) override {
-    return Gone();
+    return Missing();
   }
 
   JobId NextJobId() override { return JobId(jobs_.empty() ? 1 : jobs_.rbegin()->first.value + 1); }
@@ -48,7 +48,7 @@ class TransientStore : public HubStore {
   }
 
   Result<std::vector<NodeRow>> ReadNodes() override { return std::vector<NodeRow>(); }
-  Result<NodeRow> ReadNode(const std::string&) override { return Gone(); }
+  Result<NodeRow> ReadNode(const std::string&) override { return Missing(); }
   void PutNode(NodeRow, Done done) override { Later(std::move(done)); }
   void RemoveNodes(Instant) override {}
   Result<std::vector<CredentialRow>> ReadCredentials() override { return credentials_; }
@@ -78,7 +78,7 @@ class TransientStore : public HubStore {
   void Later(Done done, Status status = {});
 
  private:
-  static std::unexpected<Error> Gone();
+  static std::unexpected<Error> Missing();
 
   os::Loop& loop_;
   std::map<JobId, JobRow> jobs_;

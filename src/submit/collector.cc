@@ -74,7 +74,7 @@ class Collector {
 // ForwardWhat a killed process was appending goes; what it had appended is not asked for again.
 Status Collector::Recover() {
   const std::string log = path_ + ".log";
-  auto tell = [](const std::string& text) { cli::Say(text); };
+  auto tell = [](const std::string& text) { cli::PrintMessage(text); };
   auto none = [](std::string_view) { return false; };
   TRY(forward::SharedFiles::Recover(log, none, tell, /*keep=*/true));
   auto done = TRY(forward::SharedFiles::Done(log));
@@ -169,7 +169,7 @@ void Collector::ForgetGone(Instant now) {
   if (numbers.empty()) return;
   wire::SumJobs question;
   for (uint32_t number : numbers) question.jobs.emplace_back(number);
-  auto told = client::Ask(call_, std::move(question), [&](const JobSums& sums) -> Status {
+  auto told = client::Query(call_, std::move(question), [&](const JobSums& sums) -> Status {
     numbers.erase(sums.job.value);
     return {};
   });

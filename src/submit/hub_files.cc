@@ -134,7 +134,7 @@ Result<Fetched> Fetch(client::HubCall& call, const std::vector<wire::TaskPick>& 
   Unpacker unpacker(folder);
   Fetched fetched;
   wire::ReadOutput question{tasks, ~0u, wire::Streams::kFiles};
-  TRY(client::Ask(call, std::move(question), [&](const OutputFacts& piece) -> Status {
+  TRY(client::Query(call, std::move(question), [&](const OutputFacts& piece) -> Status {
     if (piece.what == OutputFacts::What::kDamaged) {
       fetched.code = cli::kExitCouldNotRun;
       fmt::print(stderr, "spate: {}: {}\n", cli::TaskId(piece.job, piece.index), piece.text);
@@ -167,7 +167,7 @@ Result<std::optional<JobId>> WholeJobOf(client::HubCall& call, const wire::TaskP
   if (!jobs.last || !jobs.ranges.empty() || jobs.all) return std::nullopt;
   TasksOfJob last;
   last.all = true;
-  auto found = TRY(client::AskOne(call, wire::FindTasks{{last}}));
+  auto found = TRY(client::QueryOne(call, wire::FindTasks{{last}}));
   for (const TasksOfJob& each : found.tasks) {
     if (each.job) return JobId(*each.job);
   }

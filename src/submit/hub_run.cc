@@ -116,7 +116,7 @@ class HubFeed final : public run::JobFeed {
 
 Result<std::unique_ptr<cli::RunView>> HubFeed::MakeView(cli::Screen& screen) {
   const JobSettings& settings = *submission_.head.settings;
-  if (auto kept = rows_.Keep(submission_.rows, spools_.Path("rows")); !kept) {
+  if (auto kept = rows_.Write(submission_.rows, spools_.Path("rows")); !kept) {
     TellItContinues(job_, reach_);  // it was accepted
     return std::unexpected(kept.error());
   }
@@ -142,7 +142,7 @@ Result<std::unique_ptr<cli::RunView>> HubFeed::MakeView(cli::Screen& screen) {
                        /*on_hub=*/true,
                        reach_};
   return cli::MakeRunView(std::move(parts), [this](const Error& error) {
-    cli::Say(error.message);
+    cli::PrintMessage(error.message);
     OnUnwritable(error, false);
   });
 }
@@ -317,7 +317,7 @@ int HubFeed::GoAway() {
 Status HubFeed::Cancel() {
   wire::Cancel question;
   question.jobs.ranges = {{job_.value, job_.value, 1}};
-  auto cancelled = client::AskOne(call_, std::move(question));
+  auto cancelled = client::QueryOne(call_, std::move(question));
   return cancelled ? Status() : std::unexpected(cancelled.error());
 }
 

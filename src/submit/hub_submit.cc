@@ -115,8 +115,8 @@ Status FillAfter(const cli::SubmitOptions& options, HubCall& call, wire::Submit&
 // The tasks of --pool NAME would wait for ever if there were no such pool.
 Status CheckPool(HubCall& call, const std::string& name, std::string_view reach) {
   std::vector<PoolFacts> pools;
-  auto asked = client::Ask(call, wire::LookAtPools(),
-                           [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  auto asked = client::Query(call, wire::LookAtPools(),
+                             [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   if (!asked) return asked;
   return present::CheckPoolOfSubmit(pools, name, reach);
 }
@@ -192,7 +192,7 @@ Result<std::vector<std::string>> NamesIn(HubCall& call, JobId job) {
   wire::LookAtGraph question;
   question.jobs.ranges = {{job.value, job.value}};
   std::vector<std::string> names;
-  TRY(client::Ask(call, std::move(question), [&](GraphFacts some) {
+  TRY(client::Query(call, std::move(question), [&](GraphFacts some) {
     std::ranges::move(some.names, std::back_inserter(names));
   }));
   return names;
@@ -204,7 +204,7 @@ Result<std::optional<JobFacts>> FactsOf(HubCall& call, JobId job) {
   question.jobs = JobSelector{.ranges = {{job.value, job.value}}};
   question.whole = true;
   std::optional<JobFacts> facts;
-  TRY(client::Ask(call, std::move(question), [&](wire::JobsListed some) {
+  TRY(client::Query(call, std::move(question), [&](wire::JobsListed some) {
     for (JobFacts& each : some.jobs) facts = std::move(each);
   }));
   return facts;
@@ -270,14 +270,14 @@ bool BashOf(HubCall& call, const std::optional<JobId>& job) {
   question.jobs.ranges = {{job->value, job->value}};
   question.shell = true;
   bool bash = false;
-  (void)client::Ask(call, std::move(question), [&](const wire::JobNow& now) { bash = now.bash; });
+  (void)client::Query(call, std::move(question), [&](const wire::JobNow& now) { bash = now.bash; });
   return bash;
 }
 
 // Nodes that can start programs of Open MPI; an older hub names none.
 Result<uint32_t> PmixNodes(HubCall& call) {
   uint32_t count = 0;
-  TRY(client::Ask(call, wire::ListNodes(), [&](const NodeFacts& node) {
+  TRY(client::Query(call, wire::ListNodes(), [&](const NodeFacts& node) {
     if (std::ranges::find(node.features, kPmixFeature) != node.features.end()) ++count;
   }));
   return count;
@@ -373,7 +373,7 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   if (options->run.show.form == cli::OutputForm::kHuman) {
     std::string why =
         WhyNot({accepted.job, {}, false, 0, accepted.nodes, accepted.why}, setting.reach);
-    if (!why.empty()) cli::Say(why);
+    if (!why.empty()) cli::PrintMessage(why);
   }
   return cli::kExitSuccess;
 }

@@ -146,7 +146,7 @@ void Waiter::TellWhyNot(const wire::JobNews& news) {
   told_ = std::move(key);
   if (options_.quiet) return;
   bar_.Erase();
-  cli::Say(why);
+  cli::PrintMessage(why);
 }
 
 // Once, as `run` does; a bar shows the rest.

@@ -94,7 +94,7 @@ class PoolRun {
   // Asks for a change; to have nothing that could change is good, too.
   template <typename Q>
   Status AskIfAny(Q question) {
-    auto done = client::AskOne(*call_, std::move(question));
+    auto done = client::QueryOne(*call_, std::move(question));
     const bool good = done || done.error().kind == ErrorKind::kNotFound;
     return good ? Status() : std::unexpected(done.error());
   }
@@ -189,8 +189,8 @@ Status PoolRun::StartHub() {
 Result<bool> PoolRun::TakeUpPool() {
   for (bool told = false;;) {
     std::string state;
-    TRY(client::Ask(*call_, wire::LookAtPools{},
-                    [&](const PoolFacts& pool) { state = pool.state; }));
+    TRY(client::Query(*call_, wire::LookAtPools{},
+                      [&](const PoolFacts& pool) { state = pool.state; }));
     if (state.empty()) return false;
     if (state != "closing") break;
     if (!std::exchange(told, true)) {
@@ -201,7 +201,7 @@ Result<bool> PoolRun::TakeUpPool() {
   wire::ChangePools resume;
   resume.names = {kPool};
   resume.change = wire::ChangePools::Change::kResume;
-  TRY(client::AskOne(*call_, std::move(resume)));
+  TRY(client::QueryOne(*call_, std::move(resume)));
   return true;
 }
 
@@ -222,7 +222,7 @@ Status PoolRun::AddPool() {
     wish.Set(settings.options, std::move(own.words));
     if (own.limit) wish.Set(wish.values.time_limit, *own.limit);
   }
-  auto trial = client::AskOne(*call_, std::move(asked));
+  auto trial = client::QueryOne(*call_, std::move(asked));
   return trial ? Status() : std::unexpected(trial.error());
 }
 
@@ -236,7 +236,7 @@ Status PoolRun::Release() {
 
 Status PoolRun::Look() {
   Pilots now;
-  TRY(client::Ask(*call_, wire::LookAtPools{{}, true}, [&](const PoolFacts& pool) {
+  TRY(client::Query(*call_, wire::LookAtPools{{}, true}, [&](const PoolFacts& pool) {
     now.has_pool = true;
     for (const PilotFacts& pilot : pool.pilots) {
       ++now.count;
@@ -309,7 +309,7 @@ void PoolRun::Withdraw() {
   loop_->OnSignal(os::kSignalInt, [this] { call_->Interrupt(); });
   auto withdrawn = EndPilots();
   if (!withdrawn) return TellLeft(withdrawn.error());
-  (void)client::AskOne(*call_, wire::StopHub{});
+  (void)client::QueryOne(*call_, wire::StopHub{});
   const Instant until = loop_->Now() + kUpPatience;
   while (!gone_ && loop_->Now() < until && !call_->interrupted()) Pause(kLook);
   if (pilots_->unknown > 0) {

@@ -14,7 +14,7 @@ constexpr const char* kName = "the job's rows";
 
 }  // namespace
 
-Status RowFile::Keep(const cli::RowSource& rows, const std::string& path) {
+Status RowFile::Write(const cli::RowSource& rows, const std::string& path) {
   file_ = TRY(os::OpenWrite(path, os::OpenHow::kReadWrite, 0600));
   (void)os::RemoveFile(path);
   Status kept;

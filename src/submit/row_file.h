@@ -17,7 +17,7 @@ namespace spate::submit {
 class RowFile {
  public:
   // Writes all rows to a new file at `path`, and removes its name. Once.
-  Status Keep(const cli::RowSource& rows, const std::string& path);
+  Status Write(const cli::RowSource& rows, const std::string& path);
   // nullopt: there is no such row, or it cannot be read.
   std::optional<std::string> Row(TaskIndex index) const;
 

@@ -21,7 +21,7 @@ TEST(RowFileTest, HasEachRowAgain) {
   auto source = [&](const cli::RowVisitor& visit) {
     for (const std::string& row : rows) visit(row);
   };
-  ASSERT_TRUE(file.Keep(source, dir.Path("rows")));
+  ASSERT_TRUE(file.Write(source, dir.Path("rows")));
   EXPECT_FALSE(os::Exists(dir.Path("rows")));
   for (TaskIndex i = 0; i < rows.size(); ++i) EXPECT_EQ(file.Row(i), rows[i]) << i;
   EXPECT_EQ(file.Row(static_cast<TaskIndex>(rows.size())), std::nullopt);
@@ -30,13 +30,13 @@ TEST(RowFileTest, HasEachRowAgain) {
 TEST(RowFileTest, MayBeEmpty) {
   os::TempDir dir;
   RowFile file;
-  ASSERT_TRUE(file.Keep([](const cli::RowVisitor&) {}, dir.Path("rows")));
+  ASSERT_TRUE(file.Write([](const cli::RowVisitor&) {}, dir.Path("rows")));
   EXPECT_EQ(file.Row(0), std::nullopt);
 }
 
 TEST(RowFileTest, TellsWhereNothingCanBeWritten) {
   RowFile file;
-  EXPECT_FALSE(file.Keep([](const cli::RowVisitor&) {}, "/no-such-folder/rows"));
+  EXPECT_FALSE(file.Write([](const cli::RowVisitor&) {}, "/no-such-folder/rows"));
 }
 
 }  // namespace

@@ -36,15 +36,15 @@ Result<Suggestion> Suggest(client::Asker& asker, std::string_view job) {
   const std::string words[] = {std::string(job)};
   auto jobs = TRY(SelectJobs(words));
   std::vector<JobDetails> details;
-  TRY(client::Ask(asker, wire::DescribeJobs{jobs},
-                  [&](JobDetails one) { details.push_back(std::move(one)); }));
+  TRY(client::Query(asker, wire::DescribeJobs{jobs},
+                    [&](JobDetails one) { details.push_back(std::move(one)); }));
   if (details.size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
   const JobId number = details.front().job.job;
   std::optional<UseFacts> found;
   std::string problem;
   wire::SumUse sum;
   sum.jobs = std::move(jobs);
-  TRY(client::Ask(asker, std::move(sum), [&](UseFacts use) {
+  TRY(client::Query(asker, std::move(sum), [&](UseFacts use) {
     if (use.job != number) return;
     if (!use.problem.empty()) problem = use.problem;
     if (use.problem.empty()) found = std::move(use);

@@ -27,7 +27,7 @@ class ParallelJob {
   // The words of each process, by rank. All must call it.
   virtual std::vector<std::string> Gather(const std::string& own) = 0;
   // The word of rank 0. All must call it; the others wait, for as long as it takes.
-  virtual int Tell(int word) = 0;
+  virtual int Broadcast(int word) = 0;
 
   // Our end of a stream to the process `rank`, which opens one to us. One for each process.
   virtual Result<os::Fd> Open(os::RealLoop& loop, int rank) = 0;

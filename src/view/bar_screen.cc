@@ -40,7 +40,7 @@ std::string BarScreen::MakeRoom() {
   if (shown_.empty()) return "";
   std::string bytes(kErase);
   if (open_line_.empty()) return bytes;
-  if (CanReturn() && inner_.Look().width == width_) {
+  if (CanReturn() && inner_.Inspect().width == width_) {
     return bytes + fmt::format("{}\x1b[{}C", kUp, open_line_.size());
   }
   open_line_.clear();  // it was ended to draw the bar, and stays so
@@ -58,7 +58,7 @@ void BarScreen::NoteOutput(std::string_view bytes) {
 }
 
 std::string BarScreen::BarAgain() {
-  ScreenLook look = inner_.Look();
+  ScreenLook look = inner_.Inspect();
   bool again =
       CanReturn() && look.width == width_ && inner_.Backlog() < kSlowBytes && look.may_draw;
   if (!again) {
@@ -104,7 +104,7 @@ void BarScreen::WriteLines(std::string_view text) {
 
 void BarScreen::ShowBar(std::string_view line) {
   next_.clear();
-  if (line == shown_ || line.empty() || !inner_.Look().may_draw) return;
+  if (line == shown_ || line.empty() || !inner_.Inspect().may_draw) return;
   std::string bytes;
   // A line that a task left open is ended, or the bar would overwrite it.
   if (shown_.empty() && !open_line_.empty()) bytes += "\n";
@@ -112,7 +112,7 @@ void BarScreen::ShowBar(std::string_view line) {
   bytes += line;
   inner_.Write(Stream::kErr, bytes);
   shown_ = line;
-  width_ = inner_.Look().width;
+  width_ = inner_.Inspect().width;
 }
 
 void BarScreen::EraseBar() {

@@ -24,7 +24,7 @@ class BarScreen final : public Screen {
   void WriteLines(std::string_view text);
   uint64_t Backlog() const override { return inner_.Backlog(); }
   bool IsTerminal(Stream stream) const override { return inner_.IsTerminal(stream); }
-  ScreenLook Look() const override { return inner_.Look(); }
+  ScreenLook Inspect() const override { return inner_.Inspect(); }
 
   // `line` as DrawBar makes it. An equal bar is not drawn again.
   void ShowBar(std::string_view line);

@@ -35,7 +35,7 @@ Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
   std::string text;
   if (!quiet) text = fmt::format("spate: {} failed:\n", present::CountOf(failed, "task"));
   uint64_t shown = 0;
-  TRY(client::Ask(hub, std::move(question), [&](const wire::TasksListed& listed) {
+  TRY(client::Query(hub, std::move(question), [&](const wire::TasksListed& listed) {
     for (const TaskFacts& task : listed.tasks) {
       if (!task.last) continue;
       text +=
@@ -57,8 +57,8 @@ JobDetails AskDetails(client::Asker& hub, JobId job) {
   JobDetails known;
   wire::DescribeJobs question{.jobs = {.ranges = {{job.value, job.value, 1}}}};
   // A user who may not look into the job is shown nothing about it.
-  (void)client::Ask(hub, std::move(question),
-                    [&](JobDetails details) { known = std::move(details); });
+  (void)client::Query(hub, std::move(question),
+                      [&](JobDetails details) { known = std::move(details); });
   return known;
 }
 
@@ -74,7 +74,7 @@ int TellNotKept(JobId job, const std::vector<NotKeptFacts>& facts, const SayText
 
 std::optional<int> AskNotKept(client::Asker& hub, JobSelector job, const SayText& say) {
   job.last |= job.ranges.empty();
-  const auto listed = client::AskOne(hub, wire::ListJobs{.jobs = std::move(job), .most = 1});
+  const auto listed = client::QueryOne(hub, wire::ListJobs{.jobs = std::move(job), .most = 1});
   if (!listed || listed->jobs.empty() || listed->jobs.front().not_kept.empty()) return std::nullopt;
   return TellNotKept(listed->jobs.front().job, listed->jobs.front().not_kept, say);
 }

@@ -34,7 +34,7 @@ class FakeScreen final : public Screen {
   bool IsTerminal(Stream stream) const override {
     return stream == Stream::kErr ? err_terminal : out_terminal;
   }
-  ScreenLook Look() const override { return {width, colour, true}; }
+  ScreenLook Inspect() const override { return {width, colour, true}; }
 
   // Picture of `terminal` on a terminal: lines, after carriage returns, erasing, and moves of
   // the cursor up and to the right; without colours.

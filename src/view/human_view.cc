@@ -45,14 +45,14 @@ void HumanView::OnStart(const RunStart& start) {
   bar_.ended = start.counts.finished();
   bar_.total = start.counts.total;
   bar_.open = start.open;
-  bar_.colour = screen_.Look().colour;
+  bar_.colour = screen_.Inspect().colour;
   rate_.Start(start.now);
   drawn_ = start.now;
   if (options_.show_output) writer_.OnStart(start.ended);
   if (start.resumed && !options_.quiet) {
-    Say(fmt::format("resuming job {}: {} of {} done", start.job.value,
-                    FormatCount(start.counts.succeeded),
-                    present::CountOf(start.counts.total, "task")));
+    PrintLine(fmt::format("resuming job {}: {} of {} done", start.job.value,
+                          FormatCount(start.counts.succeeded),
+                          present::CountOf(start.counts.total, "task")));
   }
 }
 
@@ -95,13 +95,13 @@ void HumanView::NoteFailure(const TaskEnded& ended) {
   failures_.push_back(std::move(failure));
 }
 
-void HumanView::Say(std::string_view line) {
+void HumanView::PrintLine(std::string_view line) {
   screen_.WriteLines(Fit(fmt::format("spate: {}\n", line)));
 }
 
 std::string HumanView::Fit(std::string text) const {
   if (!screen_.IsTerminal(Stream::kErr)) return text;
-  return present::WrapMessage(text, static_cast<size_t>(screen_.Look().width));
+  return present::WrapMessage(text, static_cast<size_t>(screen_.Inspect().width));
 }
 
 std::string HumanView::TaskText(TaskIndex index) const {
@@ -115,7 +115,7 @@ std::string HumanView::TaskText(TaskIndex index) const {
 void HumanView::SayNews(const News& news) {
   if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     TaskIndex index = slow->ref.index;
-    Say(fmt::format(
+    PrintLine(fmt::format(
         "{} runs longer than --warn-time: {}", TaskText(index),
         present::CutTo(EscapeForScreen(texts_.command(index)), present::kCommandColumns)));
   } else if (const auto* held = std::get_if<HoldNews>(&news)) {
@@ -129,35 +129,35 @@ void HumanView::SayNews(const News& news) {
         if (held->parked) {
           HintContext hints = options_.hints;
           hints.job = start_.job;
-          Say(fmt::format("held from another terminal: no tasks start until {}{}",
-                          ReleaseCommand(hints), waits));
+          PrintLine(fmt::format("held from another terminal: no tasks start until {}{}",
+                                ReleaseCommand(hints), waits));
           break;
         }
-        Say(fmt::format("no more tasks start{}{}", waits,
-                        may_end ? " (press Ctrl-C again to terminate them)" : ""));
+        PrintLine(fmt::format("no more tasks start{}{}", waits,
+                              may_end ? " (press Ctrl-C again to terminate them)" : ""));
         if (may_end) SayLeftRunning();
         break;
       case engine::HoldReason::kHaltRule:
-        Say(fmt::format("--halt: no more tasks start{}", waits));
+        PrintLine(fmt::format("--halt: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kMaxFailures:
-        Say(fmt::format("--max-failures reached: no more tasks start{}", waits));
+        PrintLine(fmt::format("--max-failures reached: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kAllFail:
-        Say(fmt::format("too many failures in a row without a success: no more tasks start{}",
-                        waits));
+        PrintLine(fmt::format("too many failures in a row without a success: no more tasks start{}",
+                              waits));
         break;
       case engine::HoldReason::kDamaged:
-        Say(fmt::format("the journal is damaged: no more tasks start{}", waits));
+        PrintLine(fmt::format("the journal is damaged: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kResults:
-        Say(fmt::format("results wait to be taken: no more tasks start{}", waits));
+        PrintLine(fmt::format("results wait to be taken: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kNone:
         break;
     }
   } else if (const auto* remark = std::get_if<Remark>(&news)) {
-    Say(EscapeLines(remark->text));
+    PrintLine(EscapeLines(remark->text));
   }
 }
 
@@ -179,7 +179,7 @@ void HumanView::SayLeftRunning() {
   const std::string text = present::WaitText("has ended but left processes running: ", what,
                                              "; waiting for them (see --leftovers)");
   const size_t others = left_running_.size() - 1;
-  Say(fmt::format(
+  PrintLine(fmt::format(
       "{} {}{}", TaskText(ref.index), EscapeForScreen(text),
       others > 0 ? fmt::format(" (and {})", present::CountOf(others, "other task")) : ""));
 }
@@ -200,7 +200,7 @@ void HumanView::OnNews(const News& news, Instant now) {
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
     // On a terminal the bar shows it; elsewhere it is said once.
     if (!bar_on_ && !options_.quiet && !paused->reason.empty() && bar_.pause.empty()) {
-      Say(fmt::format("no tasks start for now: {}", EscapeForScreen(paused->reason)));
+      PrintLine(fmt::format("no tasks start for now: {}", EscapeForScreen(paused->reason)));
     }
     bar_.pause = paused->reason;
   } else if (const auto* held = std::get_if<HoldNews>(&news); held != nullptr && held->parked) {
@@ -226,13 +226,13 @@ void HumanView::SayProgress(Instant now) {
   // A single task says for itself how far it is.
   if (bar_.total <= 1 || (!bar_.open && bar_.ended >= bar_.total)) return;
   bar_.rate = rate_.PerSecond(now);
-  Say(ProgressLine(bar_));
+  PrintLine(ProgressLine(bar_));
 }
 
 std::string HumanView::BarNow(Instant now) {
   made_ = now;
   bar_.rate = rate_.PerSecond(now);
-  return DrawBar(bar_, screen_.Look().width);
+  return DrawBar(bar_, screen_.Inspect().width);
 }
 
 void HumanView::DrawNow(Instant now) {
@@ -241,7 +241,7 @@ void HumanView::DrawNow(Instant now) {
 }
 
 std::string HumanView::Bad(std::string_view text) const {
-  return screen_.Look().colour ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
+  return screen_.Inspect().colour ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
 }
 
 void HumanView::SayFailures(const RunFinish& finish) {
@@ -303,7 +303,7 @@ void HumanView::OnFinish(const RunFinish& finish) {
   if (options_.hints.on_hub && finish.how == RunEnd::kInterrupted) return;
   std::string text =
       fmt::format("spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts,
-                                             finish.now - start_.now, screen_.Look().colour));
+                                             finish.now - start_.now, screen_.Inspect().colour));
   HintContext hints = options_.hints;
   hints.job = start_.job;
   hints.held = held_;

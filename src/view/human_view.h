@@ -47,7 +47,7 @@ class HumanView final : public RunView {
     std::vector<std::string> error_lines;
   };
 
-  void Say(std::string_view line);
+  void PrintLine(std::string_view line);
   std::string Fit(std::string text) const;  // on a terminal, in lines that fit
   void NoteFailure(const TaskEnded& ended);
   // Reports processes that tasks left behind, and that were ended.

@@ -38,7 +38,7 @@ class Screen {
   // True if the bar shares its terminal: for kErr, it may be drawn there; for kOut, the bar must be
   // out of the way of what is written.
   virtual bool IsTerminal(Stream stream) const = 0;
-  virtual ScreenLook Look() const = 0;
+  virtual ScreenLook Inspect() const = 0;
 };
 
 }  // namespace spate::cli

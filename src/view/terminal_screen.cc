@@ -106,7 +106,7 @@ bool TerminalScreen::IsTerminal(Stream stream) const {
   return together_ && out_facts_.is_terminal;
 }
 
-ScreenLook TerminalScreen::Look() const {
+ScreenLook TerminalScreen::Inspect() const {
   return {static_cast<int>(os::TerminalWidth(target_.err_fd, environment_)), err_facts_.may_colour,
           os::IsForeground(target_.err_fd)};
 }

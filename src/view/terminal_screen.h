@@ -36,7 +36,7 @@ class TerminalScreen final : public Screen {
   void WriteFile(Stream stream, FilePart part) override;
   uint64_t Backlog() const override;
   bool IsTerminal(Stream stream) const override;
-  ScreenLook Look() const override;
+  ScreenLook Inspect() const override;
 
   // Waits at most `patience` until all is written; true when it is. At the end of a run, call it
   // again and again with a short patience (0.1 s), so that signals are seen in between.

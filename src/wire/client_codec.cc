@@ -20,20 +20,20 @@ constexpr size_t kEdgesBytes = 1 << 20;
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
-Submit FormOf<Submit>::Put(const Submit& message) {
+Submit FormOf<Submit>::ToForm(const Submit& message) {
   Submit submit = message;
   submit.max_running = message.policy.max_running;
   submit.weight = message.policy.weight;
   return submit;
 }
 
-Submit FormOf<Submit>::Take(MessageCheck&, Submit&& from) {
+Submit FormOf<Submit>::FromForm(MessageCheck&, Submit&& from) {
   from.policy.max_running = from.max_running;
   from.policy.weight = from.weight == 0 ? kJobWeight : std::min(from.weight, kMaxJobWeight);
   return std::move(from);
 }
 
-SubmitEndForm FormOf<SubmitEnd>::Put(const SubmitEnd& message) {
+SubmitEndForm FormOf<SubmitEnd>::ToForm(const SubmitEnd& message) {
   SubmitEndForm to{.count = message.count,
                    .requests = message.requests,
                    .order = message.order,
@@ -42,7 +42,7 @@ SubmitEndForm FormOf<SubmitEnd>::Put(const SubmitEnd& message) {
   return to;
 }
 
-SubmitEnd FormOf<SubmitEnd>::Take(MessageCheck& in, SubmitEndForm&& from) {
+SubmitEnd FormOf<SubmitEnd>::FromForm(MessageCheck& in, SubmitEndForm&& from) {
   SubmitEnd end{.count = from.count,
                 .requests = std::move(from.requests),
                 .runs = {},
@@ -68,31 +68,31 @@ SubmitEnd FormOf<SubmitEnd>::Take(MessageCheck& in, SubmitEndForm&& from) {
   return end;
 }
 
-QueryForm FormOf<Query>::Put(const Query& message) {
+QueryForm FormOf<Query>::ToForm(const Query& message) {
   return {message.question.number(), message.question.body()};
 }
 
-Query FormOf<Query>::Take(MessageCheck&, QueryForm&& from) {
+Query FormOf<Query>::FromForm(MessageCheck&, QueryForm&& from) {
   return Query{Question(from.question, std::move(from.body))};
 }
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
-EndsReadForm FormOf<EndsRead>::Put(const EndsRead& message) {
+EndsReadForm FormOf<EndsRead>::ToForm(const EndsRead& message) {
   EndsReadForm to{.ends = {},
                   .verdict = message.verdicts,
                   .position = message.position,
                   .finished = message.finished};
-  if (!message.ends.ends.empty()) to.ends = FormOf<Ends>::Put(message.ends);
+  if (!message.ends.ends.empty()) to.ends = FormOf<Ends>::ToForm(message.ends);
   return to;
 }
 
-EndsRead FormOf<EndsRead>::Take(MessageCheck& in, EndsReadForm&& from) {
+EndsRead FormOf<EndsRead>::FromForm(MessageCheck& in, EndsReadForm&& from) {
   EndsRead read{.ends = {},
                 .verdicts = std::move(from.verdict),
                 .position = from.position,
                 .finished = from.finished};
-  if (from.ends) read.ends = FormOf<Ends>::Take(in, std::move(*from.ends));
+  if (from.ends) read.ends = FormOf<Ends>::FromForm(in, std::move(*from.ends));
   if (read.verdicts.size() != read.ends.ends.size()) {
     in.Defect("verdict", "is not one for each end");
   }

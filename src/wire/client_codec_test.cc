@@ -189,12 +189,12 @@ std::string ErrorOf(const T& form, uint32_t kind) {
 // Each change of a good message is refused, by the name of the field.
 TEST(ClientCodec, DamageIsNamed) {
   const auto of_submit = [](const std::function<void(Submit&)>& spoil) {
-    Submit submit = FormOf<Submit>::Put(SomeSubmit());
+    Submit submit = FormOf<Submit>::ToForm(SomeSubmit());
     spoil(submit);
     return ErrorOf(submit, Submit::kNumber);
   };
   const auto of_end = [](const std::function<void(SubmitEndForm&)>& spoil) {
-    SubmitEndForm end = FormOf<SubmitEnd>::Put(SomeEnd());
+    SubmitEndForm end = FormOf<SubmitEnd>::ToForm(SomeEnd());
     spoil(end);
     return ErrorOf(end, SubmitEnd::kNumber);
   };

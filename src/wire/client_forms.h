@@ -13,8 +13,8 @@ namespace spate::wire {
 template <>
 struct FormOf<Submit> {
   using Type = Submit;
-  static Submit Put(const Submit& message);
-  static Submit Take(MessageCheck& in, Submit&& from);
+  static Submit ToForm(const Submit& message);
+  static Submit FromForm(MessageCheck& in, Submit&& from);
 };
 
 struct SubmitEndForm {
@@ -35,8 +35,8 @@ struct SubmitEndForm {
 template <>
 struct FormOf<SubmitEnd> {
   using Type = SubmitEndForm;
-  static SubmitEndForm Put(const SubmitEnd& message);
-  static SubmitEnd Take(MessageCheck& in, SubmitEndForm&& from);
+  static SubmitEndForm ToForm(const SubmitEnd& message);
+  static SubmitEnd FromForm(MessageCheck& in, SubmitEndForm&& from);
 };
 
 struct QueryForm {
@@ -47,8 +47,8 @@ struct QueryForm {
 template <>
 struct FormOf<Query> {
   using Type = QueryForm;
-  static QueryForm Put(const Query& message);
-  static Query Take(MessageCheck& in, QueryForm&& from);
+  static QueryForm ToForm(const Query& message);
+  static Query FromForm(MessageCheck& in, QueryForm&& from);
 };
 
 struct EndsReadForm {
@@ -61,8 +61,8 @@ struct EndsReadForm {
 template <>
 struct FormOf<EndsRead> {
   using Type = EndsReadForm;
-  static EndsReadForm Put(const EndsRead& message);
-  static EndsRead Take(MessageCheck& in, EndsReadForm&& from);
+  static EndsReadForm ToForm(const EndsRead& message);
+  static EndsRead FromForm(MessageCheck& in, EndsReadForm&& from);
 };
 
 }  // namespace spate::wire

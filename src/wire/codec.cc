@@ -28,7 +28,7 @@ void PutHolds(const std::vector<HeldTasks>& holds, std::vector<uint32_t>& number
 
 }  // namespace
 
-HelloForm FormOf<Hello>::Put(const Hello& message) {
+HelloForm FormOf<Hello>::ToForm(const Hello& message) {
   const Offer& offer = message.offer;
   HelloForm to{.node = message.node,
                .offer = {.node_name = offer.node_name,
@@ -103,7 +103,7 @@ std::vector<HeldTasks> TakeHolds(MessageCheck& in, const std::vector<uint32_t>& 
 
 }  // namespace
 
-Hello FormOf<Hello>::Take(MessageCheck& in, HelloForm&& from) {
+Hello FormOf<Hello>::FromForm(MessageCheck& in, HelloForm&& from) {
   Hello hello{.node = from.node,
               .offer = TakeOffer(in, std::move(from.offer)),
               .holds = {},
@@ -116,7 +116,7 @@ Hello FormOf<Hello>::Take(MessageCheck& in, HelloForm&& from) {
 
 // ---- NodeState ---------------------------------------------------------------------------------
 
-NodeStateForm FormOf<NodeState>::Put(const NodeState& message) {
+NodeStateForm FormOf<NodeState>::ToForm(const NodeState& message) {
   constexpr uint64_t kMost = NodeStateForm::kTextBytes;
   NodeStateForm to{.machine = message.machine,
                    .no_room = message.no_room.substr(0, kMost),
@@ -136,7 +136,7 @@ NodeStateForm FormOf<NodeState>::Put(const NodeState& message) {
   return to;
 }
 
-NodeState FormOf<NodeState>::Take(MessageCheck& in, NodeStateForm&& from) {
+NodeState FormOf<NodeState>::FromForm(MessageCheck& in, NodeStateForm&& from) {
   NodeState state{.machine = from.machine,
                   .runs = {},
                   .waits = {},

@@ -92,7 +92,7 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange<int>(0, kCountOf<RefusalCode>)),
                     AnyText()};
-    if (*rc::gen::arbitrary<bool>()) refusal.remedy = See("node list", AnyText());
+    if (*rc::gen::arbitrary<bool>()) refusal.remedy = SeeAlso("node list", AnyText());
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);
   }));
   EXPECT_EQ(Bytes(Heartbeat()), "");

@@ -334,7 +334,7 @@ void TakeOutputs(MessageCheck& in, const EndsForm& from, std::vector<TaskOutputP
 
 }  // namespace
 
-EndsForm FormOf<Ends>::Put(const Ends& ends) {
+EndsForm FormOf<Ends>::ToForm(const Ends& ends) {
   CHECK(ends.outputs.size() == ends.ends.size());
   EndsForm to;
   to.number = ends.number;
@@ -347,7 +347,7 @@ EndsForm FormOf<Ends>::Put(const Ends& ends) {
   return to;
 }
 
-Ends FormOf<Ends>::Take(MessageCheck& in, EndsForm&& from) {
+Ends FormOf<Ends>::FromForm(MessageCheck& in, EndsForm&& from) {
   Ends ends;
   ends.number = from.number;
   TakeJobs(in, from.job, ends.ends);

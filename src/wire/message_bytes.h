@@ -20,7 +20,7 @@ namespace spate::wire {
 
 template <typename T>
 void AppendMessage(std::string& out, const T& message) {
-  AppendBytes(out, FormOf<T>::Put(message));
+  AppendBytes(out, FormOf<T>::ToForm(message));
 }
 // `name` is what the names of fields begin with in an error. What was read is within the bounds of
 // its fields.
@@ -32,7 +32,7 @@ Result<T> DecodeMessage(std::string_view name, std::string_view bytes) {
   MessageCheck in(name);
   if (!parser.ok()) in.Defect(parser.path(), parser.what());
   if (in.ok()) in.Fields(read);
-  T message = in.ok() ? FormOf<T>::Take(in, std::move(read)) : T();
+  T message = in.ok() ? FormOf<T>::FromForm(in, std::move(read)) : T();
   if (!in.ok()) return in.Failure();
   return message;
 }
@@ -72,7 +72,7 @@ struct KindsOf<std::variant<Kinds...>> {
   static void Append(std::string& out, const Message& message) {
     std::visit(
         [&]<typename T>(const T& kind) {
-          spate::internal::FieldWriter::WriteIn(out, T::kNumber, FormOf<T>::Put(kind));
+          spate::internal::FieldWriter::WriteIn(out, T::kNumber, FormOf<T>::ToForm(kind));
         },
         message);
   }
@@ -90,7 +90,7 @@ struct KindsOf<std::variant<Kinds...>> {
       if (!spate::internal::DecodeField(bytes, field)) return damaged(" cannot be parsed");
       if (field.bits != spate::internal::Bits::kLength || !IsKind(field.number)) continue;
       if (message) return damaged(".kind occurs twice");
-      (Take<Kinds>(field, message), ...);
+      (DecodeKind<Kinds>(field, message), ...);
     }
     if (!message) return damaged(fmt::format(".kind is missing or unknown{}", advice));
     return std::move(*message);
@@ -99,7 +99,8 @@ struct KindsOf<std::variant<Kinds...>> {
  private:
   static bool IsKind(uint32_t number) { return ((number == Kinds::kNumber) || ...); }
   template <typename T>
-  static void Take(const spate::internal::RawField& field, std::optional<Result<Message>>& to) {
+  static void DecodeKind(const spate::internal::RawField& field,
+                         std::optional<Result<Message>>& to) {
     if (field.number == T::kNumber) to = DecodeMessage<T>(KindName<T>(), field.bytes);
   }
 };

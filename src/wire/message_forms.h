@@ -19,9 +19,9 @@ namespace spate::wire {
 template <typename T>
 struct FormOf {
   using Type = T;
-  static const T& Put(const T& message) { return message; }
+  static const T& ToForm(const T& message) { return message; }
   // `from` is within the bounds of its fields.
-  static T Take(MessageCheck&, T&& from) { return std::move(from); }
+  static T FromForm(MessageCheck&, T&& from) { return std::move(from); }
 };
 
 struct OfferForm {
@@ -60,8 +60,8 @@ struct HelloForm {
 template <>
 struct FormOf<Hello> {
   using Type = HelloForm;
-  static HelloForm Put(const Hello& message);
-  static Hello Take(MessageCheck& in, HelloForm&& from);
+  static HelloForm ToForm(const Hello& message);
+  static Hello FromForm(MessageCheck& in, HelloForm&& from);
 };
 
 struct NodeStateForm {
@@ -90,8 +90,8 @@ struct NodeStateForm {
 template <>
 struct FormOf<NodeState> {
   using Type = NodeStateForm;
-  static NodeStateForm Put(const NodeState& message);
-  static NodeState Take(MessageCheck& in, NodeStateForm&& from);
+  static NodeStateForm ToForm(const NodeState& message);
+  static NodeState FromForm(MessageCheck& in, NodeStateForm&& from);
 };
 
 // Ends in columns. A column has one value for each row, or none when each row has its default: 0,
@@ -142,8 +142,8 @@ struct EndsForm {
 template <>
 struct FormOf<Ends> {
   using Type = EndsForm;
-  static EndsForm Put(const Ends& message);
-  static Ends Take(MessageCheck& in, EndsForm&& from);
+  static EndsForm ToForm(const Ends& message);
+  static Ends FromForm(MessageCheck& in, EndsForm&& from);
 };
 
 }  // namespace spate::wire

@@ -106,7 +106,7 @@ struct LookAtJobs {
 
 // Remaining work of jobs, and the running part of it: an answer for each job, by number. Tasks that
 // an answer leaves out have ended durably. Where that is much, the last answer says from where on
-// to ask again (JobWork::next_job); client::AskWork does. Of others' jobs there are counts alone.
+// to ask again (JobWork::next_job); client::QueryWork does. Of others' jobs there are counts alone.
 struct LookAtWork {
   static constexpr uint32_t kNumber = 8;
   using Answer = JobWork;

@@ -66,10 +66,10 @@ void FillBlock(Filler& filler) {
     filler.Read(input.block, ParseSize);
   }
   if (block.empty() || input.block > 0 || input.per_slot > 0) return;
-  filler.in.Keep(filler.opt,
-                 {ErrorKind::kInvalid,
-                  fmt::format("'{}' splits nothing; write for example 1M, or with --pipepart -10",
-                              EscapeForScreen(block))});
+  filler.in.RecordError(
+      filler.opt, {ErrorKind::kInvalid,
+                   fmt::format("'{}' splits nothing; write for example 1M, or with --pipepart -10",
+                               EscapeForScreen(block))});
 }
 
 std::string_view WhyBlockOnlyHere(std::string_view value) {

@@ -33,7 +33,7 @@ class OptionReader {
     auto value = words_.Last(opt);
     if (!value) return false;
     auto parsed = parse(*value);
-    if (!parsed) return Keep(opt, parsed.error());
+    if (!parsed) return RecordError(opt, parsed.error());
     target = std::move(*parsed);
     return true;
   }
@@ -44,7 +44,7 @@ class OptionReader {
     for (const std::string& value : words_.All(opt)) {
       auto parsed = parse(std::string_view(value));
       if (!parsed) {
-        Keep(opt, parsed.error());
+        RecordError(opt, parsed.error());
         return;
       }
       add(std::move(*parsed));
@@ -102,7 +102,7 @@ class OptionReader {
     });
   }
 
-  bool Keep(const Option& opt, const Error& error) {
+  bool RecordError(const Option& opt, const Error& error) {
     if (error_.message.empty()) {
       error_ = {error.kind, fmt::format("{}: {}", DashedName(opt), error.message)};
     }

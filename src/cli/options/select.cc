@@ -46,7 +46,7 @@ Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks) {
   bool whole =
       none && std::ranges::all_of(tasks, &std::vector<NumberRange>::empty, &TasksOfJob::ranges);
   if (whole) return {};
-  auto found = client::AskOne(asker, wire::FindTasks{tasks});
+  auto found = client::QueryOne(asker, wire::FindTasks{tasks});
   // Numbers matter here only as names of other tasks.
   if (!found && none && found.error().kind != ErrorKind::kInvalid) return {};
   if (!found) return std::unexpected(std::move(found.error()));

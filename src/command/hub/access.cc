@@ -122,15 +122,15 @@ Result<int> AddAccess(const HubScreen& screen, const AccessOptions& options) {
   }
   // The file is made first: if that fails, no credential is made.
   auto file = path.empty() ? os::Fd() : TRY(os::OpenWrite(path, os::OpenHow::kCreateNew, 0600));
-  auto access = client::AskOne(screen.hub, wire::AddAccess{static_cast<uint32_t>(options.role),
-                                                           options.user, options.lifetime});
+  auto access = client::QueryOne(screen.hub, wire::AddAccess{static_cast<uint32_t>(options.role),
+                                                             options.user, options.lifetime});
   if (!access) {
     if (!path.empty()) (void)os::RemoveFile(path);
     return std::unexpected(access.error());
   }
   if (path.empty()) return screen.Write(access->file);
   TRY(os::WriteAll(file.get(), access->file, path));
-  screen.Say(fmt::format("access written to '{}'", EscapeForScreen(path)));
+  screen.Report(fmt::format("access written to '{}'", EscapeForScreen(path)));
   return kExitSuccess;
 }
 
@@ -156,7 +156,7 @@ Result<int> ListAccess(const HubScreen& screen) {
          {access.expires ? present::DateAndMinute(*access.expires) : "never"},
          {access.state, access.state == "good" ? present::Tone::kGood : present::Tone::kBad}});
   };
-  TRY(client::Ask(screen.hub, wire::ListAccess(), add));
+  TRY(client::Query(screen.hub, wire::ListAccess(), add));
   table.Finish();
   return screen.Write(text);
 }
@@ -164,7 +164,7 @@ Result<int> ListAccess(const HubScreen& screen) {
 // Serials of a user's that can be revoked; kNotFound: there are none.
 Result<std::vector<uint64_t>> SerialsOf(const HubScreen& screen, const AccessOptions& options) {
   std::vector<uint64_t> serials;
-  TRY(client::Ask(screen.hub, wire::ListAccess(), [&](const AccessFacts& access) {
+  TRY(client::Query(screen.hub, wire::ListAccess(), [&](const AccessFacts& access) {
     const bool meant = access.user == options.user && access.state == "good" &&
                        (!options.of_role || access.role == WordOf(options.role));
     if (meant) serials.push_back(access.serial);
@@ -178,8 +178,8 @@ Result<std::vector<uint64_t>> SerialsOf(const HubScreen& screen, const AccessOpt
 Result<int> RevokeAccess(const HubScreen& screen, const AccessOptions& options) {
   const std::vector<uint64_t> serials =
       options.serials.empty() ? TRY(SerialsOf(screen, options)) : options.serials;
-  TRY(client::AskOne(screen.hub, wire::RevokeAccess{serials}));
-  screen.Say(fmt::format("access {} revoked", fmt::join(serials, ", ")));
+  TRY(client::QueryOne(screen.hub, wire::RevokeAccess{serials}));
+  screen.Report(fmt::format("access {} revoked", fmt::join(serials, ", ")));
   return kExitSuccess;
 }
 

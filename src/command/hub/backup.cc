@@ -22,16 +22,16 @@ Result<int> HubBackup(HistoryCall& call) {
   const std::string& file = call.words().words.front();
   const std::string dir = HubDir(call);
   const auto replaced = TRY(store::BackUpHub(dir, file));
-  call.Say(
+  call.Report(
       fmt::format("the hub's journal and key are in {}; keep the file secret; to restore the hub: "
                   "spate hub restore {}",
                   EscapeForScreen(file), ShellQuote(file)));
-  call.Say(
+  call.Report(
       fmt::format("the backup does not contain what tasks printed and brought home; that is "
                   "in {}",
                   EscapeForScreen(os::JoinPath(dir, "output"))));
   if (replaced) {
-    call.Say(fmt::format("the backup of {} was replaced", present::DateAndTime(*replaced)));
+    call.Report(fmt::format("the backup of {} was replaced", present::DateAndTime(*replaced)));
   }
   return kExitSuccess;
 }

@@ -62,7 +62,7 @@ Result<int> HubRemove(HistoryCall& call) {
   // First: without it, no hub starts on what is left.
   TRY(os::RemoveFile(held->place().DbPath()));
   TRY(os::RemoveTree(dir));
-  call.Say(
+  call.Report(
       fmt::format("removed the hub in {}: {} with their output, its key and its access files; "
                   "access files that it made for other machines no longer work",
                   EscapeForScreen(dir), present::CountOf(jobs, "job")));

@@ -20,7 +20,7 @@ Result<int> HubRestore(HistoryCall& call) {
   os::SetUmask(0077);
   std::string dir = HubDir(call);
   TRY(store::RestoreHub(call.words().words.front(), dir));
-  call.Say(fmt::format(
+  call.Report(fmt::format(
       "restored the hub in {}; start it as before, at the same address: spate hub start{}",
       EscapeForScreen(dir), call.StateOption()));
   return kExitSuccess;

@@ -52,14 +52,14 @@ Result<wire::SetHub> ChangeOf(const Words& words) {
 
 Result<int> HubSet(const HubScreen& screen) {
   auto change = TRY(ChangeOf(screen.words));
-  auto set = TRY(client::AskOne(screen.hub, change));
+  auto set = TRY(client::QueryOne(screen.hub, change));
   if (change.policy) {
-    screen.Say(fmt::format("the hub's policy for gangs is now {}", WordOf(set.policy)));
+    screen.Report(fmt::format("the hub's policy for gangs is now {}", WordOf(set.policy)));
   }
   if (change.half_life) {
-    screen.Say(set.half_life.ns == 0 ? std::string("for shares, only what is in use now counts")
-                                     : fmt::format("use counts half as much for shares after {}",
-                                                   FormatDuration(set.half_life)));
+    screen.Report(set.half_life.ns == 0 ? std::string("for shares, only what is in use now counts")
+                                        : fmt::format("use counts half as much for shares after {}",
+                                                      FormatDuration(set.half_life)));
   }
   return kExitSuccess;
 }

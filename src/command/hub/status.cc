@@ -36,8 +36,8 @@ std::string PilotsText(const std::vector<NamedCount>& pilots) {
 std::string TroubleOf(const HubScreen& screen) {
   std::vector<PoolFacts> pools;
   // A hub of the last release has none to tell of.
-  (void)client::Ask(screen.hub, wire::LookAtPools(),
-                    [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  (void)client::Query(screen.hub, wire::LookAtPools(),
+                      [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   std::string text;
   for (const PoolFacts& pool : present::ByGroup(pools)) {
     std::string why = present::WhyOf(pool);
@@ -109,11 +109,11 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
 }
 
 Result<int> HubStatus(const HubScreen& screen) {
-  auto hub = TRY(client::AskOne(screen.hub, wire::LookAtHub()));
+  auto hub = TRY(client::QueryOne(screen.hub, wire::LookAtHub()));
   if (!screen.human()) return screen.Write(present::JsonOf("hub", hub));
   auto written = screen.Write(PageOf(hub, hub.pools > 0 ? TroubleOf(screen) : ""));
   if (hub.nodes == 0 && hub.pools == 0) {
-    screen.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
+    screen.Report("no node is connected; start one, here or elsewhere: spate node start --daemon");
   }
   return written;
 }

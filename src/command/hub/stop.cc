@@ -12,10 +12,10 @@ namespace spate::cli::command {
 namespace {
 
 Result<int> HubStop(const HubScreen& screen) {
-  TRY(client::AskOne(screen.hub, wire::StopHub()));
-  screen.Say("hub stopping; nodes continue their tasks");
+  TRY(client::QueryOne(screen.hub, wire::StopHub()));
+  screen.Report("hub stopping; nodes continue their tasks");
   if (!screen.folder.empty() && !client::AwaitEnd(screen.folder, screen.pause)) {
-    screen.Say(client::StoppingText(screen.folder));
+    screen.Report(client::StoppingText(screen.folder));
   }
   return kExitSuccess;
 }

@@ -107,7 +107,7 @@ std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format(
 std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
 
 Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
-  auto set = TRY(client::AskOne(screen.hub, wire::SetUser{options.user, options.change}));
+  auto set = TRY(client::QueryOne(screen.hub, wire::SetUser{options.user, options.change}));
   const UserRule& rule = set.rule;
   std::string text = fmt::format("{}: weight {}, {} running, {} queued", options.user, rule.weight,
                                  BoundText(rule.max_running), BoundText(rule.max_queued));
@@ -117,7 +117,7 @@ Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
   text += " at most";
   if (!rule.group.empty()) text += fmt::format("; in group {}", rule.group);
   if (rule.may_add_pools) text += "; may add pools";
-  screen.Say(text);
+  screen.Report(text);
   return kExitSuccess;
 }
 
@@ -158,7 +158,7 @@ Result<int> HubUser(const HubScreen& screen) {
     if (screen.human()) return table.Add(RowOf(user));
     text += present::JsonOf("user", user);
   };
-  TRY(client::Ask(screen.hub, wire::ListUsers{options.user}, add));
+  TRY(client::Query(screen.hub, wire::ListUsers{options.user}, add));
   if (!any && !options.user.empty()) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("{} has no unfinished jobs on this hub, and no limits there",

@@ -53,7 +53,7 @@ Result<int> PutCancelled(const HubScreen& screen, const wire::Cancel::Answer& do
 
 Result<int> CancelJobs(const HubScreen& screen) {
   auto question = TRY(CancelOf(screen));
-  auto done = TRY(client::AskOne(screen.hub, std::move(question)));
+  auto done = TRY(client::QueryOne(screen.hub, std::move(question)));
   TRY(TellSame(screen, done.jobs.ended));
   if (screen.form == OutputForm::kJson) return PutCancelled(screen, done);
   std::vector<std::string> cancelled;
@@ -63,12 +63,12 @@ Result<int> CancelJobs(const HubScreen& screen) {
       cancelled.push_back(
           fmt::format("{} of job {}", present::CountOf(of.count, "task"), of.job.value));
     } else {
-      screen.Say(fmt::format("no selected task of job {} is queued or running", of.job.value));
+      screen.Report(fmt::format("no selected task of job {} is queued or running", of.job.value));
     }
   }
   const bool none = cancelled.empty() && done.jobs.ended.empty() && done.tasks.empty();
-  if (none) screen.Say("no job is running");
-  if (!cancelled.empty()) screen.Say(fmt::format("{} cancelled", fmt::join(cancelled, ", ")));
+  if (none) screen.Report("no job is running");
+  if (!cancelled.empty()) screen.Report(fmt::format("{} cancelled", fmt::join(cancelled, ", ")));
   return kExitSuccess;
 }
 

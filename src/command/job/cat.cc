@@ -56,7 +56,7 @@ bool Printer::HasPrinted(const OutputFacts& piece) {
   auto asker = call_.Whom();
   if (!asker || ++looks_ > kMostLooks) return true;
   const uint32_t number = piece.index + 1;
-  auto shown = client::AskOne(
+  auto shown = client::QueryOne(
       **asker, wire::LookAtRun{{.job = piece.job.value, .ranges = {{number, number, 1}}}});
   if (!shown) return true;
   const StreamSoFar &out = shown->look.out, &err = shown->look.err;
@@ -66,8 +66,8 @@ bool Printer::HasPrinted(const OutputFacts& piece) {
 void Printer::PrintBytes(const OutputFacts& piece, const std::string& id, const char* name) {
   if (piece.count > 0) {
     incomplete_ = true;
-    call_.Say(fmt::format("{}: {} bytes of its {} were not kept{}", id, FormatCount(piece.count),
-                          name, present::NotKeptWhy(piece.why)));
+    call_.Report(fmt::format("{}: {} bytes of its {} were not kept{}", id, FormatCount(piece.count),
+                             name, present::NotKeptWhy(piece.why)));
   }
   PutBytes(call_, streams_, piece);
 }
@@ -80,25 +80,27 @@ void Printer::Print(const OutputFacts& piece) {
       return PrintBytes(piece, id, name);
     case What::kNotKept:
       incomplete_ = true;
-      return call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept{}", id,
-                                   FormatCount(piece.count), name, present::NotKeptWhy(piece.why)));
+      return call_.Report(fmt::format("{}: none of the {} bytes of its {} were kept{}", id,
+                                      FormatCount(piece.count), name,
+                                      present::NotKeptWhy(piece.why)));
     case What::kInFile:
-      return call_.Say(
+      return call_.Report(
           fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(piece.text)));
     case What::kNoneYet:
       if (piece.state == TaskState::kLeased && HasPrinted(piece)) {
-        return call_.Say(fmt::format("{}: it has not ended; its output so far: spate job tail{} {}",
-                                     id, call_.StateOption(), id));
+        return call_.Report(
+            fmt::format("{}: it has not ended; its output so far: spate job tail{} {}", id,
+                        call_.StateOption(), id));
       }
-      return call_.Say(
+      return call_.Report(
           fmt::format("{}: it is {} and has no output yet", id, StateWord(piece.state)));
     case What::kTasksWithout:
-      return call_.Say(fmt::format("{} of job {} {} no output yet",
-                                   present::CountOf(piece.count, "task"), piece.job.value,
-                                   piece.count == 1 ? "has" : "have"));
+      return call_.Report(fmt::format("{} of job {} {} no output yet",
+                                      present::CountOf(piece.count, "task"), piece.job.value,
+                                      piece.count == 1 ? "has" : "have"));
     case What::kDamaged:
       damaged_ = true;
-      return call_.Say(piece.text);
+      return call_.Report(piece.text);
     case What::kNothing:
     case What::kPosition:
     case What::kFinished:
@@ -117,8 +119,8 @@ Result<int> JobCat(HistoryCall& call) {
   auto tasks = TRY(SelectTasks(call.words().words));
   auto rank = TRY(RankOf(call.words(), kRank));
   Printer printer(call, streams);
-  TRY(call.Ask(wire::ReadOutput{std::move(tasks), states, streams, rank},
-               [&](const OutputFacts& piece) { printer.Print(piece); }));
+  TRY(call.Query(wire::ReadOutput{std::move(tasks), states, streams, rank},
+                 [&](const OutputFacts& piece) { printer.Print(piece); }));
   return printer.exit_code();
 }
 

@@ -49,13 +49,14 @@ Result<int> ForgetJobs(const HubScreen& screen) {
     question.jobs = std::move(jobs);
   }
   bool dry = question.dry_run;
-  auto done = TRY(client::AskOne(screen.hub, std::move(question)));
+  auto done = TRY(client::QueryOne(screen.hub, std::move(question)));
   std::string more;
   if (done.more) {
     more = fmt::format("; there are more: spate job forget{} --older-than {}", screen.reach,
                        EscapeForScreen(*older));
   }
-  screen.Say(fmt::format("{}{} forgotten{}", dry ? "would be: " : "", JobsText(done.jobs), more));
+  screen.Report(
+      fmt::format("{}{} forgotten{}", dry ? "would be: " : "", JobsText(done.jobs), more));
   return kExitSuccess;
 }
 
@@ -99,7 +100,7 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
     auto owner = store::RunningOwner(path);
     if (owner && *owner) {
       if (by_name) return StillRuns(number, **owner);
-      call.Say(fmt::format("keeping job {}: {} is running it", number, (*owner)->Text()));
+      call.Report(fmt::format("keeping job {}: {} is running it", number, (*owner)->Text()));
       continue;
     }
     auto summary = store::SummarizeJob(call.state_dir(), number);
@@ -116,18 +117,18 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
 void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
   switch (call.form()) {
     case OutputForm::kQuiet:
-      call.Put(fmt::format("{}\n", job.number));
+      call.Write(fmt::format("{}\n", job.number));
       return;
     case OutputForm::kJson:
-      call.Put(present::JsonOf("forgotten", "job", job.number, "name", job.name, "bytes", job.bytes,
-                               "dry_run", dry_run));
+      call.Write(present::JsonOf("forgotten", "job", job.number, "name", job.name, "bytes",
+                                 job.bytes, "dry_run", dry_run));
       return;
     case OutputForm::kHuman:
       break;
   }
   std::string what = fmt::format("{} job {} ({})", dry_run ? "would remove" : "removed", job.number,
                                  FormatSize(job.bytes));
-  call.Put(
+  call.Write(
       present::CutToWidth(fmt::format("{}  {}", what, EscapeForScreen(job.name)), call.width()) +
       '\n');
 }
@@ -142,7 +143,7 @@ Result<int> ForgetRuns(HistoryCall& call) {
   auto numbers = PickRuns(call, words.words);
   bool by_name = !words.words.empty() && !ChoosesAll(words) && !age;
   if (!numbers && !by_name && numbers.error().kind == ErrorKind::kNotFound) {
-    if (call.human()) call.Say(numbers.error());
+    if (call.human()) call.Report(numbers.error());
     return kExitSuccess;
   }
   if (!numbers) return std::unexpected(std::move(numbers.error()));
@@ -155,12 +156,12 @@ Result<int> ForgetRuns(HistoryCall& call) {
     if (forgotten) {
       Tell(call, job, dry_run);
     } else {
-      call.Say(forgotten.error());
+      call.Report(forgotten.error());
       code = ExitCodeOf(forgotten.error().kind);
     }
   }
   if (!dry_run) store::SweepForgotten(call.state_dir());
-  if (chosen.empty() && call.human()) call.Say("no jobs to remove");
+  if (chosen.empty() && call.human()) call.Report("no jobs to remove");
   return code;
 }
 

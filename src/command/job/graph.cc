@@ -40,28 +40,28 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const present::Sh
   for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
     const present::GraphTask& task = facts.graph.tasks[i];
     if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
+      call.Write(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
       continue;
     }
     std::vector<uint32_t> parents;
     for (TaskIndex parent : shape.parents(i)) parents.push_back(facts.numbers[parent]);
-    call.Put(present::JsonOf("graph_task", "job", facts.job, "task", facts.numbers[i], "name",
-                             task.name, "state", task.state, "depth", shape.depth(i), "parents",
-                             parents));
+    call.Write(present::JsonOf("graph_task", "job", facts.job, "task", facts.numbers[i], "name",
+                               task.name, "state", task.state, "depth", shape.depth(i), "parents",
+                               parents));
   }
 }
 
 void PrintText(HistoryCall& call, const JobGraphFacts& facts, const present::Shape& shape) {
   const std::vector<present::Phase> phases = present::PhasesOf(facts.graph, shape);
-  call.Put(fmt::format("job {}  {}  {}, {}\n", facts.job.value, EscapeForScreen(facts.name),
-                       present::CountOf(facts.graph.tasks.size(), "task"),
-                       present::CountOf(facts.graph.edges.size(), "edge")));
-  call.Put(present::DepthTable(present::ProgressByDepth(phases, shape, kMostDepths), call.width(),
-                               call.environment().colour));
+  call.Write(fmt::format("job {}  {}  {}, {}\n", facts.job.value, EscapeForScreen(facts.name),
+                         present::CountOf(facts.graph.tasks.size(), "task"),
+                         present::CountOf(facts.graph.edges.size(), "edge")));
+  call.Write(present::DepthTable(present::ProgressByDepth(phases, shape, kMostDepths), call.width(),
+                                 call.environment().colour));
   const present::CriticalPath critical = present::CriticalPathOf(facts.graph, shape);
   const char* label = "critical path  ";
   for (const std::string& line : present::CriticalPathLines(critical, facts.graph, phases)) {
-    call.Put(fmt::format("{}{}\n", label, EscapeForScreen(line)));
+    call.Write(fmt::format("{}{}\n", label, EscapeForScreen(line)));
     label = "               ";
   }
 }
@@ -76,7 +76,7 @@ Result<int> JobGraph(HistoryCall& call) {
     return kExitSuccess;
   }
   const std::string title = fmt::format("job {}  {}", facts.job.value, facts.name);
-  const present::TextSink put = [&](std::string_view text) { call.Put(text); };
+  const present::TextSink put = [&](std::string_view text) { call.Write(text); };
   if (call.words().Has(kSvg)) {
     const present::CriticalPath critical = present::CriticalPathOf(facts.graph, shape);
     present::WriteSvg({facts.graph, shape, critical, title}, put);

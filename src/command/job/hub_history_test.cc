@@ -19,7 +19,7 @@ using store::HubWorld;
 class JournalHub final : public client::Asker {
  public:
   explicit JournalHub(history::Source source) : journal_(std::move(source)) {}
-  Status Ask(wire::Question question, const AcceptAnswer& take) override {
+  Status Query(wire::Question question, const AcceptAnswer& take) override {
     if (question.Is<wire::ExplainTasks>()) {
       return Fail(ErrorKind::kNotFound, "no such task here");
     }
@@ -29,7 +29,7 @@ class JournalHub final : public client::Asker {
       looks.pop_front();
       return take(wire::BytesOf(look));
     }
-    return journal_.Ask(std::move(question), take);
+    return journal_.Query(std::move(question), take);
   }
 
   std::deque<wire::LookAtRun::Answer> looks;  // at a running task; then it has ended

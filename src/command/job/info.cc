@@ -352,14 +352,14 @@ void PrintGraph(HistoryCall& call, const JobDetails& details, present::Page& pag
 
 void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now, UseAsker& asker) {
   const JobFacts& job = details.job;
-  present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  present::Page page(call.width(), [&](std::string_view text) { call.Write(text); });
   page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
   page.Field("state", StandingText(call, details));
   page.Field("waits", WhyWaits(call, details, now));
   PrintLeftRunning(NowOf(details, now).left, page);
   std::string label = "running";
   const std::vector<RunningFacts>& running = NowOf(details, now).running;
-  const auto uses = asker.Ask(details.job.job, running);
+  const auto uses = asker.Query(details.job.job, running);
   for (const std::string& line :
        present::RunningLines(running, call.now(), /*with_task=*/true, uses)) {
     page.Field(std::exchange(label, ""), line);
@@ -436,9 +436,9 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
       OrNull(WhyWaits(call, details, now)), "reasons", present::ReasonsJson(live.waits),
       "left_running", live.left, "start_news", present::StartNewsJson(details.story),
       "start_news_task", OrNull(details.story_task > 0, details.story_task), "running_tasks",
-      present::RunningJson(live.running, call.now(), asker.Ask(job.job, live.running)), "withdrawn",
-      details.withdrawn, "not_passed", details.foreign, "comment", details.comment, "retries",
-      retry.retries, "retry_on", RetryOnText(retry), "retry_elsewhere", retry.elsewhere,
+      present::RunningJson(live.running, call.now(), asker.Query(job.job, live.running)),
+      "withdrawn", details.withdrawn, "not_passed", details.foreign, "comment", details.comment,
+      "retries", retry.retries, "retry_on", RetryOnText(retry), "retry_elsewhere", retry.elsewhere,
       "retry_memory", retry.memory_growth, "max_memory", retry.max_memory, "priority",
       details.priority, "time_limit", OrNull(time.ns > 0, time));
   AddClassFields(line, details.newest);
@@ -452,15 +452,15 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
               [&] { return RetryCommandOf(call, fmt::format("{}", job.job.value)); }),
       "retry_elsewhere_command",
       command(elsewhere, [&] { return RetryElsewhereCommandOf(call, details); }));
-  call.Put(line);
+  call.Write(line);
 }
 
 JobsNow AskJobsNow(HistoryCall& call, const JobSelector& jobs) {
   JobsNow known;
   bool last = jobs.last || (!jobs.all && jobs.ranges.empty());
   // Facts that the hub cannot tell now, or a run that has ended, are left out.
-  (void)call.Ask(wire::LookAtJobs{{jobs.all, last, jobs.ranges}},
-                 [&](wire::JobNow now) { known.insert_or_assign(now.job, std::move(now)); });
+  (void)call.Query(wire::LookAtJobs{{jobs.all, last, jobs.ranges}},
+                   [&](wire::JobNow now) { known.insert_or_assign(now.job, std::move(now)); });
   return known;
 }
 
@@ -468,9 +468,9 @@ Result<int> JobInfo(HistoryCall& call) {
   auto jobs = TRY(SelectJobs(call.words().words));
   JobsNow now = AskJobsNow(call, jobs);
   std::vector<JobDetails> pages;  // a page asks more, when all of this was heard
-  auto told = call.Ask(wire::DescribeJobs{std::move(jobs)}, [&](JobDetails details) {
+  auto told = call.Query(wire::DescribeJobs{std::move(jobs)}, [&](JobDetails details) {
     if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}\n", details.job.job.value));
+      call.Write(fmt::format("{}\n", details.job.job.value));
     } else {
       pages.push_back(std::move(details));
     }
@@ -482,7 +482,7 @@ Result<int> JobInfo(HistoryCall& call) {
       PrintJson(call, details, now, asker);
       continue;
     }
-    if (!std::exchange(first, false)) call.Put("\n");
+    if (!std::exchange(first, false)) call.Write("\n");
     PrintPage(call, details, now, asker);
   }
   return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));

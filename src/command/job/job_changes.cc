@@ -23,7 +23,7 @@ Result<JobSelector> UnfinishedOf(const HubScreen& screen, std::string_view user)
   wire::ListJobs question;
   question.kinds = kUnfinished;
   question.most = UINT64_MAX;
-  TRY(client::Ask(screen.hub, std::move(question), [&](const wire::JobsListed& listed) {
+  TRY(client::Query(screen.hub, std::move(question), [&](const wire::JobsListed& listed) {
     for (const JobFacts& job : listed.jobs) {
       if (job.user == user) selector.ranges.push_back({job.job.value, job.job.value, 1});
     }
@@ -57,7 +57,7 @@ Status TellSame(const HubScreen& screen, const std::vector<JobId>& jobs, std::st
     if (screen.form == OutputForm::kJson) {
       TRY(PutChange(screen, job, "none"));
     } else {
-      screen.Say(fmt::format("job {} {}", job.value, are));
+      screen.Report(fmt::format("job {} {}", job.value, are));
     }
   }
   return {};
@@ -71,7 +71,7 @@ Status PutChange(const HubScreen& screen, JobId job, std::string_view change,
 Result<int> ChangeJobs(const HubScreen& screen, wire::ChangeJobs question, std::string_view text) {
   auto jobs = TRY(NamedJobs(screen));
   question.jobs = std::move(jobs);
-  auto done = TRY(client::AskOne(screen.hub, std::move(question)));
+  auto done = TRY(client::QueryOne(screen.hub, std::move(question)));
   TRY(TellSame(screen, done.ended));
   const bool by_user = screen.words.Last(opt::kJobsOfUser).has_value();
   if (!by_user) TRY(TellSame(screen, done.free, "is not held"));
@@ -84,8 +84,8 @@ Result<int> ChangeJobs(const HubScreen& screen, wire::ChangeJobs question, std::
     }
     return code;
   }
-  if (done.changed.empty() && all) screen.Say("no job is running");
-  if (!done.changed.empty()) screen.Say(fmt::format("{} {}", JobsText(done.changed), text));
+  if (done.changed.empty() && all) screen.Report("no job is running");
+  if (!done.changed.empty()) screen.Report(fmt::format("{} {}", JobsText(done.changed), text));
   return code;
 }
 

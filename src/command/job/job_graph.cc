@@ -60,8 +60,8 @@ JobGraphFacts WithoutWithdrawn(Gathered gathered) {
 
 Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job) {
   Gathered gathered;
-  TRY(call.Ask(wire::LookAtGraph{std::move(job)},
-               [&](const GraphFacts& some) { Take(some, gathered); }));
+  TRY(call.Query(wire::LookAtGraph{std::move(job)},
+                 [&](const GraphFacts& some) { Take(some, gathered); }));
   return WithoutWithdrawn(std::move(gathered));
 }
 

@@ -104,7 +104,7 @@ void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
   const bool noted = std::ranges::any_of(jobs, [](const auto& job) { return !!job.why_cancelled; });
   if (noted) columns.push_back({"NOTE", present::Align::kLeft, 12});
   present::Table table(std::move(columns), call.width(), call.environment().colour,
-                       [&](std::string_view text) { call.Put(text); });
+                       [&](std::string_view text) { call.Write(text); });
   for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
   table.Finish();
 }
@@ -116,8 +116,8 @@ Result<JobSelector> JobWithKey(const HistoryCall& call, std::string_view key) {
   }
   auto hub = TRY(call.Whom());
   JobId job;
-  TRY(client::AskWork(*hub, wire::LookAtWork{.submission = std::string(key), .user = {}},
-                      [&](const JobWork& work) { job = work.job; }));
+  TRY(client::QueryWork(*hub, wire::LookAtWork{.submission = std::string(key), .user = {}},
+                        [&](const JobWork& work) { job = work.job; }));
   if (job != JobId()) return JobSelector{.ranges = {{job.value, job.value, 1}}};
   return Fail(ErrorKind::kNotFound,
               fmt::format("you have no job with the key '{}' on this hub: it was not submitted, or "
@@ -142,15 +142,15 @@ Result<wire::ListJobs> QuestionOf(const HistoryCall& call, uint64_t most) {
 
 void PrintForPeople(HistoryCall& call, const wire::ListJobs& asked, const wire::JobsListed& listed,
                     bool bounded) {
-  call.PutTitle();
+  call.WriteTitle();
   PrintTable(call, listed.jobs);
-  if (listed.jobs.empty()) call.Say("no such job");
+  if (listed.jobs.empty()) call.Report("no such job");
   if (std::ranges::any_of(listed.jobs, [](const JobFacts& job) { return !job.not_kept.empty(); })) {
-    call.Say("* output was not kept; to see why: spate job info JOB");
+    call.Report("* output was not kept; to see why: spate job info JOB");
   }
   bool more = listed.jobs.size() == asked.most && listed.of > asked.most;
   if (bounded && asked.kinds == wire::ListJobs::kAllKinds && more) {
-    call.Say(fmt::format("the newest {} of {} jobs; --all lists all", asked.most, listed.of));
+    call.Report(fmt::format("the newest {} of {} jobs; --all lists all", asked.most, listed.of));
   }
 }
 
@@ -158,7 +158,7 @@ void PrintForPeople(HistoryCall& call, const wire::ListJobs& asked, const wire::
 void PutMasters(HistoryCall& call) {
   if (!call.words().words.empty() || !call.environment().masters) return;
   for (const std::string& socket : call.environment().masters(call.state_dir())) {
-    call.Say("jobs of a running program: spate top --at " + ShellQuote(socket));
+    call.Report("jobs of a running program: spate top --at " + ShellQuote(socket));
   }
 }
 
@@ -169,13 +169,13 @@ Result<int> JobList(HistoryCall& call) {
   const auto user = words.Last(kOfUser);
   const uint64_t most = user ? std::exchange(question.most, UINT64_MAX) : UINT64_MAX;
   wire::JobsListed all;
-  auto told = call.Ask(question, [&](wire::JobsListed listed) {
+  auto told = call.Query(question, [&](wire::JobsListed listed) {
     all.of = listed.of;
     std::ranges::move(listed.jobs, std::back_inserter(all.jobs));
   });
   if (!told && words.words.empty() && !words.Has(kWithKey) &&
       told.error().kind == ErrorKind::kNotFound) {
-    if (call.human()) call.Say(told.error());
+    if (call.human()) call.Report(told.error());
     if (call.human()) PutMasters(call);
     return kExitSuccess;
   }
@@ -190,8 +190,8 @@ Result<int> JobList(HistoryCall& call) {
     return kExitSuccess;
   }
   for (const JobFacts& job : all.jobs) {
-    call.Put(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
-                                               : present::JsonOf("job", WithOutcome(job)));
+    call.Write(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
+                                                 : present::JsonOf("job", WithOutcome(job)));
   }
   return kExitSuccess;
 }

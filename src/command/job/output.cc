@@ -36,7 +36,7 @@ Result<std::optional<uint32_t>> RankOf(const Words& words, const Option& option)
 
 void PutBytes(HistoryCall& call, Streams streams, const OutputFacts& piece) {
   if (piece.stream != 2 || streams == Streams::kStderr) {
-    call.Put(piece.text);
+    call.Write(piece.text);
   } else {
     (void)call.Flush();
     call.environment().write_err(piece.text);
@@ -70,10 +70,10 @@ class WaitTeller {
 void WaitTeller::Look(const JobSelector& job) {
   if (!call_.on_hub()) return;
   JobSelector one{.all = false, .last = job.ranges.empty(), .ranges = job.ranges};
-  (void)call_.Ask(wire::LookAtJobs{std::move(one)}, [&](const wire::JobNow& now) {
+  (void)call_.Query(wire::LookAtJobs{std::move(one)}, [&](const wire::JobNow& now) {
     std::string key = KeyOfWait(now);
     const std::string why = WhyNot(now, call_.StateOption());
-    if (key != std::exchange(told_, key) && !why.empty()) call_.Say(why);
+    if (key != std::exchange(told_, key) && !why.empty()) call_.Report(why);
   });
 }
 
@@ -88,7 +88,7 @@ Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
   bool away = false;  // and that was told
   while (!finished) {
     waits.Look(question.job);
-    auto told = call.Ask(question, [&](const OutputFacts& piece) {
+    auto told = call.Query(question, [&](const OutputFacts& piece) {
       away = false;
       if (piece.what == OutputFacts::What::kPosition) {
         question.after = piece.count;
@@ -103,11 +103,11 @@ Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
       return std::unexpected(std::move(told.error()));
     }
     if (!std::exchange(away, true)) {
-      call.Say(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
+      call.Report(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
     }
     if (call.environment().pause) call.environment().pause(kCallAgain);
   }
-  return AskNotKept(*TRY(call.Whom()), question.job, [&](auto text) { call.Say(text); })
+  return AskNotKept(*TRY(call.Whom()), question.job, [&](auto text) { call.Report(text); })
       .value_or(kExitSuccess);
 }
 

@@ -45,7 +45,7 @@ Result<std::vector<Wanted>> WantedOf(const HubScreen& screen, const std::string&
     auto selected = TRY(SelectJobs({&word, 1}));
     jobs = std::move(selected);
   }
-  TRY(client::Ask(screen.hub, wire::LookAtJobs{.jobs = jobs}, [&](const wire::JobNow& now) {
+  TRY(client::Query(screen.hub, wire::LookAtJobs{.jobs = jobs}, [&](const wire::JobNow& now) {
     for (const RunningFacts& each : now.running) {
       const bool named =
           !tasks || tasks->all || std::ranges::any_of(tasks->ranges, [&](const NumberRange& range) {
@@ -87,7 +87,7 @@ Result<int> Query(const HubScreen& screen) {
   }
   int code = kExitSuccess;
   for (const Wanted& each : all) {
-    const Shown shown = TRY(client::AskOne(
+    const Shown shown = TRY(client::QueryOne(
         screen.hub,
         wire::LookAtRun{.task = {.job = each.job, .ranges = {{each.task, each.task, 1}}},
                         .wish = {.use = true},

@@ -66,13 +66,13 @@ std::string NumbersText(const std::vector<JobId>& jobs, std::string_view separat
 
 // They ended as the job did not succeed, and stay so when it is retried.
 void TellDependents(const HubScreen& screen, JobId job) {
-  auto found = client::AskOne(screen.hub, wire::FindDependents{.job = job});
+  auto found = client::QueryOne(screen.hub, wire::FindDependents{.job = job});
   // An older hub does not know the question.
   if (!found || found->count == 0) return;
   const std::string again =
       fmt::format("spate job retry{} {}", screen.reach, NumbersText(found->jobs, " "));
   if (found->count == 1) {
-    screen.Say(
+    screen.Report(
         fmt::format("job {}, which waited for job {}, was cancelled; to have it wait again: {}",
                     found->jobs.front().value, job.value, again));
     return;
@@ -81,14 +81,15 @@ void TellDependents(const HubScreen& screen, JobId job) {
   if (found->count > found->jobs.size()) {
     which = fmt::format("the first {}", found->jobs.size());
   }
-  screen.Say(fmt::format("{} jobs that waited for job {} were cancelled; to have {} wait again: {}",
-                         FormatCount(found->count), job.value, which, again));
+  screen.Report(
+      fmt::format("{} jobs that waited for job {} were cancelled; to have {} wait again: {}",
+                  FormatCount(found->count), job.value, which, again));
 }
 
 Status RetryOne(const HubScreen& screen, const std::string& word) {
   auto question = TRY(RetryOf(screen.words, word, screen.hub));
   bool dry = question.dry_run;
-  auto done = TRY(client::AskOne(screen.hub, std::move(question)));
+  auto done = TRY(client::QueryOne(screen.hub, std::move(question)));
   uint32_t job = done.job.value;
   if (screen.form == OutputForm::kJson) {
     const char* change = done.count == 0 ? "none" : dry ? "would be retried" : "retried";
@@ -97,25 +98,26 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   }
   std::string tasks = present::CountOf(done.count, "task");
   if (done.count == 0) {
-    screen.Say(fmt::format("nothing to retry: no selected task of job {} has {}", job,
-                           screen.words.Has(opt::kSucceeded) ? "succeeded" : "failed"));
+    screen.Report(fmt::format("nothing to retry: no selected task of job {} has {}", job,
+                              screen.words.Has(opt::kSucceeded) ? "succeeded" : "failed"));
     return {};
   }
   if (dry) {
-    screen.Say(fmt::format("would be: job {}: {} run again", job, tasks));
+    screen.Report(fmt::format("would be: job {}: {} run again", job, tasks));
   } else {
-    screen.Say(
+    screen.Report(
         fmt::format("job {0}: {1} run again as submitted (no list is read again); to wait "
                     "for them: spate job wait{2} {0}",
                     job, tasks, screen.reach));
   }
   if (!done.waits_for.empty()) {
-    screen.Say(fmt::format("job {} {} first for job {} again", job, dry ? "would wait" : "waits",
-                           NumbersText(done.waits_for, ", ")));
+    screen.Report(fmt::format("job {} {} first for job {} again", job, dry ? "would wait" : "waits",
+                              NumbersText(done.waits_for, ", ")));
   }
   if (!done.ended.empty()) {
-    screen.Say(fmt::format("job {} does not wait for job {}, which {} ended", job,
-                           NumbersText(done.ended, ", "), done.ended.size() == 1 ? "has" : "have"));
+    screen.Report(fmt::format("job {} does not wait for job {}, which {} ended", job,
+                              NumbersText(done.ended, ", "),
+                              done.ended.size() == 1 ? "has" : "have"));
   }
   TellDependents(screen, done.job);
   return {};

@@ -67,14 +67,14 @@ Result<std::optional<TasksOfJob>> OnlyTask(HistoryCall& call, const JobSelector&
   std::optional<TasksOfJob> task;
   JobSelector one = job;
   one.last |= one.ranges.empty();
-  TRY(call.Ask(wire::ListJobs{.jobs = std::move(one), .most = 1},
-               [&](const wire::JobsListed& listed) {
-                 for (const JobFacts& each : listed.jobs) {
-                   const JobCounts& counts = each.counts;
-                   if (counts.total != 1 || counts.finished() == 1) continue;
-                   task = TasksOfJob{.job = each.job.value, .ranges = {{1, 1, 1}}};
-                 }
-               }));
+  TRY(call.Query(wire::ListJobs{.jobs = std::move(one), .most = 1},
+                 [&](const wire::JobsListed& listed) {
+                   for (const JobFacts& each : listed.jobs) {
+                     const JobCounts& counts = each.counts;
+                     if (counts.total != 1 || counts.finished() == 1) continue;
+                     task = TasksOfJob{.job = each.job.value, .ranges = {{1, 1, 1}}};
+                   }
+                 }));
   return task;
 }
 
@@ -85,7 +85,7 @@ constexpr size_t kMostRunning = 10;
 std::vector<uint32_t> RunningTasks(HistoryCall& call, JobSelector job, JobId& id) {
   std::vector<uint32_t> tasks;
   job.last |= job.ranges.empty();
-  (void)call.Ask(wire::LookAtJobs{std::move(job)}, [&](const wire::JobNow& now) {
+  (void)call.Query(wire::LookAtJobs{std::move(job)}, [&](const wire::JobNow& now) {
     id = now.job;
     for (const RunningFacts& part : now.running) {  // of a gang there are several
       if (tasks.empty() || tasks.back() != part.task) tasks.push_back(part.task);
@@ -97,7 +97,7 @@ std::vector<uint32_t> RunningTasks(HistoryCall& call, JobSelector job, JobId& id
   question.states = 1u << static_cast<unsigned>(TaskState::kLeased);
   question.most = kMostRunning;
   question.commands = false;
-  (void)call.Ask(std::move(question), [&](const wire::TasksListed& some) {
+  (void)call.Query(std::move(question), [&](const wire::TasksListed& some) {
     for (const TaskFacts& task : some.tasks) tasks.push_back(task.index + 1);
   });
   return tasks;
@@ -111,12 +111,12 @@ bool TailRunning(HistoryCall& call, JobSelector job, TailWish wish) {
   for (size_t i = 0; i < std::min(tasks.size(), kMostRunning); ++i) {
     wish.tag = fmt::format("{}.{}: ", id.value, tasks[i]);
     auto read = TailTask(call, {.job = id.value, .ranges = {{tasks[i], tasks[i], 1}}}, wish);
-    if (!read) call.Say(read.error().message);
+    if (!read) call.Report(read.error().message);
   }
   if (tasks.size() > kMostRunning) {
-    call.Say(fmt::format("{} are not shown; to read one: spate job tail{} {}.{}",
-                         present::CountOf(tasks.size() - kMostRunning, "running task"),
-                         call.StateOption(), id.value, tasks[kMostRunning]));
+    call.Report(fmt::format("{} are not shown; to read one: spate job tail{} {}.{}",
+                            present::CountOf(tasks.size() - kMostRunning, "running task"),
+                            call.StateOption(), id.value, tasks[kMostRunning]));
   }
   return !tasks.empty();
 }
@@ -125,16 +125,16 @@ bool TailRunning(HistoryCall& call, JobSelector job, TailWish wish) {
 Result<int> TailJob(HistoryCall& call, JobSelector job, const TailWish& wish) {
   if (wish.follow) return FollowOutput(call, wish.lines);
   std::optional<JobId> none;
-  TRY(call.Ask(wire::TailOutput{job, wish.streams, wish.lines}, [&](const OutputFacts& piece) {
+  TRY(call.Query(wire::TailOutput{job, wish.streams, wish.lines}, [&](const OutputFacts& piece) {
     if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
     none = piece.job;
   }));
   TRY(call.Flush());
-  auto lost = AskNotKept(*TRY(call.Whom()), job, [&](auto text) { call.Say(text); });
+  auto lost = AskNotKept(*TRY(call.Whom()), job, [&](auto text) { call.Report(text); });
   const bool runs = TailRunning(call, std::move(job), wish);
   if (lost) return *lost;
   if (!runs && none) {
-    call.Say(fmt::format("no task of job {} has printed anything yet", none->value));
+    call.Report(fmt::format("no task of job {} has printed anything yet", none->value));
   }
   return kExitSuccess;
 }
@@ -151,7 +151,7 @@ Result<int> JobTail(HistoryCall& call) {
   // A program without a journal can only show tasks while they run.
   const bool refused = !told && told.error().kind == ErrorKind::kUnavailable;
   if (refused && call.words().Has(opt::kAt)) {
-    call.Say(
+    call.Report(
         fmt::format("to read what a running task has written so far: spate job tail{} JOB.TASK",
                     call.StateOption()));
   }

@@ -22,9 +22,9 @@ using Standing = RunLook::Standing;
 class LiveHub final : public client::Asker {
  public:
   explicit LiveHub(history::Source source) : journal_(std::move(source)) {}
-  Status Ask(wire::Question question, const AcceptAnswer& take) override {
+  Status Query(wire::Question question, const AcceptAnswer& take) override {
     const auto look = question.As<wire::LookAtRun>();
-    if (!look) return journal_.Ask(std::move(question), take);
+    if (!look) return journal_.Query(std::move(question), take);
     ++looks;
     auto shown = look_at(*look);
     if (!shown) return std::unexpected(shown.error());

@@ -110,7 +110,7 @@ class TaskTail {
 
 void TaskTail::Tell(std::string text) {
   if (text == told_) return;
-  call_.Say(text);
+  call_.Report(text);
   told_ = std::move(text);
 }
 
@@ -122,7 +122,7 @@ void TaskTail::Pause() {
 
 Result<Shown> TaskTail::Look(const RunWish& wish) {
   auto asker = TRY(call_.Whom());
-  Shown shown = TRY(client::AskOne(*asker, wire::LookAtRun{task_, wish, wish_.rank.value_or(0)}));
+  Shown shown = TRY(client::QueryOne(*asker, wire::LookAtRun{task_, wish, wish_.rank.value_or(0)}));
   job_ = shown.job;
   number_ = shown.task;
   task_ = {.job = job_.value, .ranges = {{number_, number_, 1}}};
@@ -154,9 +154,9 @@ void TaskTail::Put(int stream, std::string bytes) {
 void TaskTail::TellFile(int stream, const std::string& file, const std::string& node) {
   Position& position = positions_[stream - 1];
   if (!Wants(wish_.streams, stream) || std::exchange(position.file_told, true)) return;
-  call_.Say(fmt::format("{}: its {} goes to '{}'{}", Id(), StreamName(stream),
-                        EscapeForScreen(file),
-                        node.empty() ? "" : " on node " + EscapeForScreen(node)));
+  call_.Report(fmt::format("{}: its {} goes to '{}'{}", Id(), StreamName(stream),
+                           EscapeForScreen(file),
+                           node.empty() ? "" : " on node " + EscapeForScreen(node)));
 }
 
 // Shows one rank, because ranks write at the same time.
@@ -164,7 +164,7 @@ void TaskTail::IsGang(uint32_t ranks) {
   if (ranks == 0 || wish_.rank) return;
   wish_.rank = 0;
   if (ranks == 1) return;
-  call_.Say(fmt::format("{}: output of rank 0 of {} ranks (another one: --rank)", Id(), ranks));
+  call_.Report(fmt::format("{}: output of rank 0 of {} ranks (another one: --rank)", Id(), ranks));
 }
 
 // ---- While it runs -----------------------------------------------------------------------------
@@ -220,7 +220,7 @@ bool TaskTail::Print(const Shown& shown) {
     if (!piece.file.empty()) TellFile(stream, piece.file, shown.node);
     if (!piece.trouble.empty() && !std::exchange(position.trouble_told, true)) {
       incomplete_ = true;
-      call_.Say(fmt::format("{}: {}", Id(), EscapeForScreen(piece.trouble)));
+      call_.Report(fmt::format("{}: {}", Id(), EscapeForScreen(piece.trouble)));
     }
     if (piece.from != position.at || piece.bytes.empty()) continue;
     position.at += piece.bytes.size();
@@ -293,8 +293,8 @@ Result<TaskTail::Next> TaskTail::ActOn(const Shown& shown) {
 Result<TaskDetails> TaskTail::Describe(uint32_t until_attempt) {
   TaskDetails found;
   auto asker = TRY(call_.Whom());
-  TRY(client::Ask(*asker, wire::DescribeTasks{{wire::TaskPick{.jobs = {}, .tasks = {task_}}}},
-                  [&](TaskDetails details) { found = std::move(details); }));
+  TRY(client::Query(*asker, wire::DescribeTasks{{wire::TaskPick{.jobs = {}, .tasks = {task_}}}},
+                    [&](TaskDetails details) { found = std::move(details); }));
   job_ = found.job.job;
   number_ = found.task.index + 1;
   if (until_attempt == 0) return found;
@@ -326,7 +326,7 @@ void TaskTail::TellEnd(const TaskDetails& details, uint32_t attempt) {
   const bool names_node = DecidedLine(end->end.note).empty();  // of a gang, another one may be last
   if (!end->node.empty() && names_node) text += " on node " + EscapeForScreen(end->node);
   if (end->verdict == Verdict::kRetry) text += "; the task is tried again";
-  call_.Say(text);
+  call_.Report(text);
   told_.clear();
 }
 
@@ -336,11 +336,11 @@ Status TaskTail::ReadOutput(uint32_t attempt, const std::function<void(const Out
                             .streams = wish_.streams,
                             .rank = wish_.rank,
                             .attempt = attempt};
-  auto read = call_.Ask(std::move(question), [&](const OutputFacts& piece) {
+  auto read = call_.Query(std::move(question), [&](const OutputFacts& piece) {
     if (piece.what == What::kInFile) return TellFile(piece.stream == 2 ? 2 : 1, piece.text);
     if (piece.what == What::kDamaged) {
       incomplete_ = true;
-      return call_.Say(piece.text);
+      return call_.Report(piece.text);
     }
     if (piece.what == What::kBytes || piece.what == What::kNotKept) take(piece);
   });
@@ -348,8 +348,8 @@ Status TaskTail::ReadOutput(uint32_t attempt, const std::function<void(const Out
   if (read || read.error().kind != ErrorKind::kNotFound || !wish_.rank || attempt_ == 0)
     return read;
   incomplete_ = true;
-  call_.Say(fmt::format("{}: nothing was kept of what rank {} wrote in attempt {}", Id(),
-                        *wish_.rank, attempt));
+  call_.Report(fmt::format("{}: nothing was kept of what rank {} wrote in attempt {}", Id(),
+                           *wish_.rank, attempt));
   return {};
 }
 
@@ -358,8 +358,8 @@ Status TaskTail::ReadRest(uint32_t attempt) {
   std::array<uint64_t, kStreamCount> at = {};
   auto missing = [&](int stream, uint64_t count, NotKept why) {
     incomplete_ = true;
-    call_.Say(fmt::format("{}: {} bytes of its {} were not kept{}", Id(), FormatCount(count),
-                          StreamName(stream), present::NotKeptWhy(why)));
+    call_.Report(fmt::format("{}: {} bytes of its {} were not kept{}", Id(), FormatCount(count),
+                             StreamName(stream), present::NotKeptWhy(why)));
   };
   return ReadOutput(attempt, [&](const OutputFacts& piece) {
     const int stream = piece.stream == 2 ? 2 : 1;
@@ -386,9 +386,9 @@ Status TaskTail::ReadLast(uint32_t attempt) {
     const int stream = piece.stream == 2 ? 2 : 1;
     if (piece.what == What::kNotKept) {
       incomplete_ = true;
-      return call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept{}", Id(),
-                                   FormatCount(piece.count), StreamName(stream),
-                                   present::NotKeptWhy(piece.why)));
+      return call_.Report(fmt::format("{}: none of the {} bytes of its {} were kept{}", Id(),
+                                      FormatCount(piece.count), StreamName(stream),
+                                      present::NotKeptWhy(piece.why)));
     }
     if (piece.count > 0) last[stream - 1].Gap(), why = piece.why;
     last[stream - 1].Add(piece.text);
@@ -397,8 +397,8 @@ Status TaskTail::ReadLast(uint32_t attempt) {
     TailBuffer& lines = last[stream - 1];
     if (lines.HasGap()) {
       incomplete_ = true;
-      call_.Say(fmt::format("{}: a part of its {} was not kept{}", Id(), StreamName(stream),
-                            present::NotKeptWhy(why)));
+      call_.Report(fmt::format("{}: a part of its {} was not kept{}", Id(), StreamName(stream),
+                               present::NotKeptWhy(why)));
     }
     if (std::string bytes = lines.Take(); !bytes.empty()) Put(stream, std::move(bytes));
   }
@@ -411,8 +411,8 @@ bool TaskTail::TellNoJournal() {
   auto read = ReadOutput(attempt_, [](const OutputFacts&) {});
   if (read || read.error().kind != ErrorKind::kUnavailable) return false;
   incomplete_ = true;
-  call_.Say(fmt::format("{}: it has ended, and what it wrote last cannot be read here: {}", Id(),
-                        EscapeForScreen(read.error().message)));
+  call_.Report(fmt::format("{}: it has ended, and what it wrote last cannot be read here: {}", Id(),
+                           EscapeForScreen(read.error().message)));
   return true;
 }
 
@@ -431,7 +431,7 @@ Result<bool> TaskTail::FinishAttempts(uint32_t until) {
     if (IsOver(details.task.state) && TellNoJournal()) return true;
     if (++transient_ < kMostTransient) return false;
     incomplete_ = true;
-    call_.Say(
+    call_.Report(
         fmt::format("{}: attempt {} was given back, or its end is not known", Id(), attempt_));
   }
   transient_ = 0;

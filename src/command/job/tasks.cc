@@ -61,7 +61,7 @@ void TaskLister::Begin(const wire::TasksListed& listed) {
   job_ = listed.job;
   if (titles_) {
     std::string title = fmt::format("job {}  {}", listed.job.value, EscapeForScreen(listed.name));
-    call_.Put(
+    call_.Write(
         fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", present::CutToWidth(title, call_.width())));
   }
   std::vector<present::Column> columns = {
@@ -72,15 +72,15 @@ void TaskLister::Begin(const wire::TasksListed& listed) {
   named_ = !listed.tasks.empty() && !listed.tasks.front().name.empty();
   if (named_) columns.insert(columns.begin() + 1, {"NAME", present::Align::kLeft, 8});
   table_.emplace(std::move(columns), call_.width(), call_.environment().colour,
-                 [this](std::string_view text) { call_.Put(text); });
+                 [this](std::string_view text) { call_.Write(text); });
 }
 
 void TaskLister::PrintLine(JobId job, const TaskFacts& task) {
-  if (call_.form() == OutputForm::kQuiet) return call_.Put(TaskId(job, task.index) + '\n');
+  if (call_.form() == OutputForm::kQuiet) return call_.Write(TaskId(job, task.index) + '\n');
   present::JsonLine line = present::TypedLine("task");
   AddTaskFields(line, job, task);
   AddLastEndFields(line, task);
-  call_.Put(line);
+  call_.Write(line);
 }
 
 void TaskLister::Print(const wire::TasksListed& listed) {
@@ -106,15 +106,15 @@ Result<int> JobTasks(HistoryCall& call) {
   auto states = TRY(TaskStatesOf(call.words()));
   auto limit = TRY(LimitOf(call.words(), UINT64_MAX));
   auto picks = TRY(SelectTasks(call.words().words));
-  call.PutTitle();
+  call.WriteTitle();
   TaskLister lister(call, NameSeveral(picks));
   wire::ListTasks question{std::move(picks), states, limit,
                            /*commands=*/call.form() != OutputForm::kQuiet};
-  auto told =
-      call.Ask(std::move(question), [&](const wire::TasksListed& listed) { lister.Print(listed); });
+  auto told = call.Query(std::move(question),
+                         [&](const wire::TasksListed& listed) { lister.Print(listed); });
   lister.Finish();
   if (!told) return std::unexpected(std::move(told.error()));
-  if (lister.printed() == 0 && call.human()) call.Say("no such task");
+  if (lister.printed() == 0 && call.human()) call.Report("no such task");
   return kExitSuccess;
 }
 

@@ -53,7 +53,7 @@ Status AskStarts(HistoryCall& call, JobLook& look) {
   std::map<uint32_t, std::pair<Instant, std::string>> starts;
   const JobId job = look.job.job;
   if (call.on_hub()) {
-    auto told = call.Ask(wire::ListNodes(), [&](const NodeFacts& node) {
+    auto told = call.Query(wire::ListNodes(), [&](const NodeFacts& node) {
       for (const RunFacts& run : node.runs) {
         if (run.job == job) starts[run.task] = {run.since, node.name};
       }
@@ -66,7 +66,7 @@ Status AskStarts(HistoryCall& call, JobLook& look) {
       tasks.ranges.push_back({task.facts.index + 1, task.facts.index + 1, 1});
     }
     pick.tasks.push_back(std::move(tasks));
-    auto told = call.Ask(wire::DescribeTasks{{std::move(pick)}}, [&](const TaskDetails& task) {
+    auto told = call.Query(wire::DescribeTasks{{std::move(pick)}}, [&](const TaskDetails& task) {
       if (task.live) starts[task.task.index + 1] = {task.live->since, ""};
     });
     if (!told) return told;
@@ -85,8 +85,8 @@ Status AskStarts(HistoryCall& call, JobLook& look) {
 Result<JobLook> Look(HistoryCall& call) {
   auto selector = TRY(SelectOneJob(call.words()));
   std::optional<JobFacts> job;
-  auto told = call.Ask(wire::DescribeJobs{std::move(selector)},
-                       [&](JobDetails details) { job = std::move(details.job); });
+  auto told = call.Query(wire::DescribeJobs{std::move(selector)},
+                         [&](JobDetails details) { job = std::move(details.job); });
   if (!told) return std::unexpected(std::move(told.error()));
   if (!job) return Fail(ErrorKind::kNotFound, "no such job");
   JobLook look{.job = std::move(*job), .running = {}};
@@ -94,7 +94,7 @@ Result<JobLook> Look(HistoryCall& call) {
   question.tasks.push_back(
       {.jobs = {.ranges = {{look.job.job.value, look.job.job.value, 1}}}, .tasks = {}});
   question.states = 1u << static_cast<unsigned>(TaskState::kLeased);
-  told = call.Ask(std::move(question), [&](wire::TasksListed some) {
+  told = call.Query(std::move(question), [&](wire::TasksListed some) {
     for (TaskFacts& task : some.tasks) {
       if (!task.is_next) look.running.push_back({std::move(task), {}, {}});
     }
@@ -147,15 +147,15 @@ std::string TextOf(const HistoryCall& call, const JobLook& look, uint64_t rows) 
 }
 
 void PutData(HistoryCall& call, const JobLook& look) {
-  if (call.form() == OutputForm::kJson) call.Put(present::JsonOf("job", WithOutcome(look.job)));
+  if (call.form() == OutputForm::kJson) call.Write(present::JsonOf("job", WithOutcome(look.job)));
   for (const RunningTask& task : look.running) {
     if (call.form() == OutputForm::kQuiet) {
-      call.Put(TaskId(look.job.job, task.facts.index) + '\n');
+      call.Write(TaskId(look.job.job, task.facts.index) + '\n');
       continue;
     }
-    call.Put(present::JsonOf("running_task", "job", look.job.job, "task",
-                             uint64_t{task.facts.index} + 1, "since", task.since, "node", task.node,
-                             "tries", task.facts.tries, "command", task.facts.command));
+    call.Write(present::JsonOf(
+        "running_task", "job", look.job.job, "task", uint64_t{task.facts.index} + 1, "since",
+        task.since, "node", task.node, "tries", task.facts.tries, "command", task.facts.command));
   }
 }
 
@@ -184,7 +184,7 @@ Result<int> JobTop(HistoryCall& call) {
   auto look = TRY(live ? Watch(call, rows, interrupted) : Look(call));
   if (interrupted) return kExitInterrupted;
   if (call.human()) {
-    call.Put(TextOf(call, look, rows.value_or(kRows)));
+    call.Write(TextOf(call, look, rows.value_or(kRows)));
   } else {
     PutData(call, look);
   }

@@ -19,8 +19,8 @@ Result<int> PutJobs(HistoryCall& call) {
   question.jobs = std::move(jobs);
   question.whole = true;
   question.most = UINT64_MAX;
-  TRY(call.Ask(std::move(question), [&](const wire::JobsListed& listed) {
-    for (const JobFacts& job : listed.jobs) call.Put(present::JsonOf("job", WithOutcome(job)));
+  TRY(call.Query(std::move(question), [&](const wire::JobsListed& listed) {
+    for (const JobFacts& job : listed.jobs) call.Write(present::JsonOf("job", WithOutcome(job)));
   }));
   return kExitSuccess;
 }

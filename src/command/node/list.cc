@@ -63,7 +63,7 @@ Result<int> List(const HubScreen& screen) {
   auto written = screen.Write(text);
   if (!written) return written;
   if (nodes.empty() && screen.human()) {
-    screen.Say("no node has joined; start one, here or elsewhere: spate node start --daemon");
+    screen.Report("no node has joined; start one, here or elsewhere: spate node start --daemon");
   }
   return kExitSuccess;
 }

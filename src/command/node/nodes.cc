@@ -21,8 +21,8 @@ Result<std::vector<NodeFacts>> AskNodes(const HubScreen& screen) {
   wire::ListNodes question;
   if (!NamesAll(screen.words)) question.names = screen.words.words;
   std::vector<NodeFacts> nodes;
-  TRY(client::Ask(screen.hub, std::move(question),
-                  [&](NodeFacts node) { nodes.push_back(std::move(node)); }));
+  TRY(client::Query(screen.hub, std::move(question),
+                    [&](NodeFacts node) { nodes.push_back(std::move(node)); }));
   return nodes;
 }
 
@@ -36,8 +36,8 @@ Result<int> ChangeNodes(const HubScreen& screen, wire::ChangeNodes::Change chang
       .names = screen.words.words, .all = NamesAll(screen.words), .change = change};
   question.reason = TRY(screen.Reason(opt::kReason));
   std::erase(question.names, "all");
-  TRY(client::AskOne(screen.hub, std::move(question)));
-  screen.Say(fmt::format("{}: {}", fmt::join(screen.words.words, ", "), done));
+  TRY(client::QueryOne(screen.hub, std::move(question)));
+  screen.Report(fmt::format("{}: {}", fmt::join(screen.words.words, ", "), done));
   return kExitSuccess;
 }
 

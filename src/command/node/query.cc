@@ -42,7 +42,7 @@ std::string PageOf(const NodeMeasures& now) {
 
 Result<int> Query(const HubScreen& screen) {
   for (const std::string& node : screen.words.words) {
-    const NodeMeasures now = TRY(client::AskNode(screen.hub, node, MeasureNode()));
+    const NodeMeasures now = TRY(client::QueryNode(screen.hub, node, MeasureNode()));
     (void)TRY(screen.Write(screen.human() ? PageOf(now) : present::JsonOf("node_measures", now)));
   }
   return kExitSuccess;

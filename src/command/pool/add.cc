@@ -32,7 +32,7 @@ Result<PoolTrial> AddOne(const HubScreen& screen, const wire::AddPool& question)
   if (auto sound = wire::CheckBeforeSending(question); !sound) {
     return Fail(ErrorKind::kInvalid, "no hub accepts such a pool: " + sound.error().message);
   }
-  return client::AskOne(screen.hub, question);
+  return client::QueryOne(screen.hub, question);
 }
 
 // An added or tried pool, in the output's form.
@@ -43,16 +43,16 @@ std::string DataOf(const HubScreen& screen, const NewPool& pool, const PoolTrial
 }
 
 void SayNext(const HubScreen& screen, const std::string& name) {
-  screen.Say(fmt::format("to run tasks only there: {}; to see its status: {}",
-                         present::TextOf(Advice("submit", "--pool", name, "..."), screen.reach),
-                         present::TextOf(Advice("pool info", name), screen.reach)));
+  screen.Report(fmt::format("to run tasks only there: {}; to see its status: {}",
+                            present::TextOf(Advice("submit", "--pool", name, "..."), screen.reach),
+                            present::TextOf(Advice("pool info", name), screen.reach)));
 }
 
 // The pool that the hub made of the wish; nothing when it does not answer.
 std::vector<PoolFacts> Look(const HubScreen& screen, const std::string& name) {
   std::vector<PoolFacts> pools;
-  (void)client::Ask(screen.hub, wire::LookAtPools{{name}, false},
-                    [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  (void)client::Query(screen.hub, wire::LookAtPools{{name}, false},
+                      [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   return pools;
 }
 
@@ -80,19 +80,20 @@ Result<int> AddAlone(const HubScreen& screen, const NewPool& pool) {
                                    VariablesHere(pool.system)}));
   trial.pool = pool.name;
   if (const std::string text = pool::TextOf(trial.differences); !text.empty()) {
-    screen.Say(text.substr(1));
+    screen.Report(text.substr(1));
   }
   (void)TRY(screen.Write(DataOf(screen, pool, trial)));
   if (pool.dry_run) {
     bool failed = pool.test && !trial.passed;
-    if (failed) screen.Say(fmt::format("{} would refuse it", pool.system));
+    if (failed) screen.Report(fmt::format("{} would refuse it", pool.system));
     return failed ? kExitTasksFailed : kExitSuccess;
   }
   auto known = Look(screen, pool.name);
-  screen.Say(known.empty() ? fmt::format("pool {} added", pool.name)
-                           : fmt::format("pool {} added: {}", pool.name, PlanOf(known[0].policy)));
+  screen.Report(known.empty()
+                    ? fmt::format("pool {} added", pool.name)
+                    : fmt::format("pool {} added: {}", pool.name, PlanOf(known[0].policy)));
   if (LacksTimeLimit(pool)) {
-    screen.Say(fmt::format(
+    screen.Report(fmt::format(
         "the time limit of a pilot is not known; to set it: {}",
         present::TextOf(Advice("pool set", pool.name, "--time-limit", "1h"), screen.reach)));
   }
@@ -111,7 +112,7 @@ bool IsForAll(const HubScreen& screen, const Error& error) {
   if (error.kind == ErrorKind::kPermission || error.kind == ErrorKind::kExhausted) return true;
   if (error.kind == ErrorKind::kUnknown) return true;
   if (error.kind != ErrorKind::kUnavailable) return false;
-  return !client::AskOne(screen.hub, wire::LookAtHub());
+  return !client::QueryOne(screen.hub, wire::LookAtHub());
 }
 
 std::string SummaryOf(const NewPool& pool, const std::vector<Refused>& refused) {
@@ -144,7 +145,7 @@ void SayRefused(const HubScreen& screen, const NewPool& pool, const PoolHost& ho
     text += fmt::format("\n  when this is fixed: {}; to add it anyway: the same with --no-test",
                         present::TextOf(add, screen.reach));
   }
-  screen.Say(text);
+  screen.Report(text);
 }
 
 Result<int> AddHosts(const HubScreen& screen, const NewPool& pool) {
@@ -169,13 +170,13 @@ Result<int> AddHosts(const HubScreen& screen, const NewPool& pool) {
       refused.push_back({host.host, told.words});
       SayRefused(screen, pool, host, trial.error());
     } else if (pool.hosts.size() > 1 && !pool.dry_run) {
-      screen.Say(
+      screen.Report(
           fmt::format("{}: added as {} ({} of {})", host.host, names[i], i + 1, pool.hosts.size()));
     }
     if (!trial && screen.form != OutputForm::kJson) continue;
     (void)TRY(screen.Write(DataOf(screen, pool, told)));
   }
-  screen.Say(SummaryOf(pool, refused));
+  screen.Report(SummaryOf(pool, refused));
   if (!pool.dry_run && refused.size() < pool.hosts.size()) SayNext(screen, pool.name);
   return refused.empty() ? kExitSuccess : kExitTasksFailed;
 }

@@ -13,7 +13,7 @@ namespace spate::cli::command {
 namespace {
 
 Result<int> TryPool(const HubScreen& screen) {
-  auto trial = TRY(client::AskOne(screen.hub, wire::TryPool{screen.words.words.front()}));
+  auto trial = TRY(client::QueryOne(screen.hub, wire::TryPool{screen.words.words.front()}));
   auto written =
       screen.Write(screen.human() ? TrialText(trial, true) : present::JsonOf("pool_trial", trial));
   if (!written || trial.passed) return written;

@@ -31,7 +31,7 @@ Result<int> ReadOutputOf(const HubScreen& screen) {
   wire::ReadPilotOutput question{.name = screen.words.words.front()};
   in.Read(kPilotOutput, question.pilot, CountUpTo(UINT32_MAX));
   TRY(in.status());
-  auto told = TRY(client::AskOne(screen.hub, std::move(question)));
+  auto told = TRY(client::QueryOne(screen.hub, std::move(question)));
   if (screen.human()) return screen.Write(told.text);
   return screen.Write(present::JsonOf("pilot_output", "pool", screen.words.words.front(), "pilot",
                                       question.pilot, "text", told.text));
@@ -44,8 +44,8 @@ Result<int> ReadPoolLog(const HubScreen& screen) {
   in.Read(opt::kLimit, question.most, CountUpTo(kMostEvents));
   TRY(in.status());
   std::vector<PoolEvent> events;
-  TRY(client::Ask(screen.hub, std::move(question),
-                  [&](PoolEvent event) { events.push_back(std::move(event)); }));
+  TRY(client::Query(screen.hub, std::move(question),
+                    [&](PoolEvent event) { events.push_back(std::move(event)); }));
   if (screen.human()) return screen.Write(LogOf(screen, events));
   std::string text;
   for (const PoolEvent& event : events) text += present::JsonOf("pool_event", event);

@@ -12,13 +12,13 @@ namespace spate::cli {
 
 Result<std::vector<PoolFacts>> AskPools(const HubScreen& screen, bool pilots) {
   std::vector<PoolFacts> pools;
-  TRY(client::Ask(screen.hub, wire::LookAtPools{screen.words.words, pilots},
-                  [&](PoolFacts pool) { pools.push_back(std::move(pool)); }));
+  TRY(client::Query(screen.hub, wire::LookAtPools{screen.words.words, pilots},
+                    [&](PoolFacts pool) { pools.push_back(std::move(pool)); }));
   return pools;
 }
 
 void SayNoPool(const HubScreen& screen) {
-  screen.Say("no pools; to add one for Slurm: spate pool add slurm NAME -- OPTIONS OF SBATCH");
+  screen.Report("no pools; to add one for Slurm: spate pool add slurm NAME -- OPTIONS OF SBATCH");
 }
 
 Status ChangePools(const HubScreen& screen, wire::ChangePools question) {
@@ -26,13 +26,13 @@ Status ChangePools(const HubScreen& screen, wire::ChangePools question) {
   if (auto sound = wire::CheckBeforeSending(question); !sound) {
     return Fail(ErrorKind::kInvalid, "no hub accepts this: " + sound.error().message);
   }
-  auto changed = client::AskOne(screen.hub, std::move(question));
+  auto changed = client::QueryOne(screen.hub, std::move(question));
   return changed ? Status() : std::unexpected(changed.error());
 }
 
 Result<int> TellChanged(const HubScreen& screen, const Status& changed, std::string_view done) {
   if (!changed) return std::unexpected(changed.error());
-  screen.Say(fmt::format("{}: {}", NamesText(screen.words.words), done));
+  screen.Report(fmt::format("{}: {}", NamesText(screen.words.words), done));
   return kExitSuccess;
 }
 

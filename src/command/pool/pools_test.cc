@@ -24,7 +24,7 @@ using Of = wire::ChangePools::Change;
 
 class PoolHub final : public client::Asker {
  public:
-  Status Ask(wire::Question question, const AcceptAnswer& take) override {
+  Status Query(wire::Question question, const AcceptAnswer& take) override {
     asked.push_back(question);
     Status status = Fail(ErrorKind::kUnavailable, "not asked here");
     question.Visit<wire::LookAtPools, wire::ReadPoolLog, wire::TryPool, wire::AddPool,

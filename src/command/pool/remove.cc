@@ -29,7 +29,7 @@ constexpr Duration kLookEvery = Duration::Seconds(1);
 Result<std::vector<PoolFacts>> StillThere(const HubScreen& screen) {
   const std::vector<std::string>& names = screen.words.words;
   std::vector<PoolFacts> pools;
-  TRY(client::Ask(screen.hub, wire::LookAtPools(), [&](PoolFacts pool) {
+  TRY(client::Query(screen.hub, wire::LookAtPools(), [&](PoolFacts pool) {
     bool meant = std::ranges::any_of(names, [&](const std::string& name) {
       return name == pool.policy.name || (name == pool.group && !name.empty());
     });
@@ -51,11 +51,11 @@ Result<int> WaitUntilGone(const HubScreen& screen) {
     std::string text =
         fmt::format("{} of {} left, with {}", present::CountOf(pilots, "pilot"),
                     present::CountOf(pools.size(), "pool"), present::CountOf(nodes, "node"));
-    if (text != last) screen.Say(text);
+    if (text != last) screen.Report(text);
     last = std::move(text);
     screen.pause(kLookEvery);
   }
-  screen.Say(fmt::format("{}: removed", NamesText(screen.words.words)));
+  screen.Report(fmt::format("{}: removed", NamesText(screen.words.words)));
   return kExitSuccess;
 }
 

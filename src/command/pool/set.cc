@@ -17,8 +17,8 @@ namespace {
 // The one batch system of all these pools.
 Result<std::string> SystemOf(const HubScreen& screen) {
   std::set<std::string> systems;
-  TRY(client::Ask(screen.hub, wire::LookAtPools{screen.words.words, false},
-                  [&](const PoolFacts& pool) { systems.insert(pool.system); }));
+  TRY(client::Query(screen.hub, wire::LookAtPools{screen.words.words, false},
+                    [&](const PoolFacts& pool) { systems.insert(pool.system); }));
   if (systems.size() == 1) return *systems.begin();
   return Fail(ErrorKind::kInvalid,
               "the words after -- are for one batch system, but these pools have several; change "

@@ -36,7 +36,7 @@ void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
   present::AddFields(line, "position", event.position);
   if (event.clock) {
     present::AddFields(line, *event.clock);
-    return call.Put(line);
+    return call.Write(line);
   }
   present::AddFields(line, "job", event.job, "user", event.user, "name", event.name);
   const JobCounts& counts = event.counts;
@@ -52,7 +52,7 @@ void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
   } else if (event.tasks > 0) {
     present::AddFields(line, "tasks", event.tasks);
   }
-  call.Put(line);
+  call.Write(line);
 }
 
 std::string EventText(const wire::EventFacts& event) {
@@ -92,11 +92,11 @@ Result<int> Events(HistoryCall& call) {
   }
   bool away = false;  // and that was told
   for (bool more = true; more || follows;) {
-    auto told = call.Ask(question, [&](const wire::ReadEvents::Answer& answer) {
+    auto told = call.Query(question, [&](const wire::ReadEvents::Answer& answer) {
       away = false;
       for (const wire::EventFacts& event : answer.events) {
         if (call.human()) {
-          call.Put(fmt::format("{:>8}  {}\n", event.position, EventText(event)));
+          call.Write(fmt::format("{:>8}  {}\n", event.position, EventText(event)));
         } else {
           PutEvent(call, event);
         }
@@ -108,7 +108,7 @@ Result<int> Events(HistoryCall& call) {
     const bool waits = !told && follows && told.error().kind == ErrorKind::kUnavailable;
     if (!told && !waits) return std::unexpected(std::move(told.error()));
     if (waits && !std::exchange(away, true)) {
-      call.Say(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
+      call.Report(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
     }
     if (follows && (waits || !more) && call.environment().pause) {
       call.environment().pause(kEventsAgain);

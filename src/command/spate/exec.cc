@@ -83,7 +83,7 @@ remote::Client::Options OptionsOf(const EnterTask::Answer& way, remote::StartWor
 }
 
 Result<EnterTask::Answer> Enter(HistoryCall& call, TasksOfJob task, uint32_t rank) {
-  return client::AskOne(*TRY(call.Whom()), EnterTask{std::move(task), rank});
+  return client::QueryOne(*TRY(call.Whom()), EnterTask{std::move(task), rank});
 }
 
 // Signals go to the command; a second one ends this program.
@@ -114,7 +114,7 @@ Result<int> ExecInOne(HistoryCall& call, TasksOfJob task, uint32_t rank, bool te
   if (terminal) loop->OnSignal(os::kSignalWindow, [&] { visit.client().Resize(); });
   loop->Run();
   if (code) return *code;
-  call.Say(code.error());
+  call.Report(code.error());
   return kOwnFailure;
 }
 
@@ -206,7 +206,7 @@ Status Everywhere::Begin(const Place& place) {
 }
 
 void Everywhere::Fail(const Place& place, const Error& error) {
-  call_.Say(Error{error.kind, fmt::format("{}: {}", place.Id(), error.message)});
+  call_.Report(Error{error.kind, fmt::format("{}: {}", place.Id(), error.message)});
   if (code_ == kExitSuccess) code_ = kOwnFailure;
 }
 
@@ -237,7 +237,7 @@ Result<std::vector<Place>> RunningTasks(HistoryCall& call, const TasksOfJob& nam
   std::vector<Place> places;
   JobSelector job{.last = !named.job};
   if (named.job) job.ranges = {{*named.job, *named.job}};
-  TRY(call.Ask(wire::LookAtJobs{std::move(job)}, [&](const wire::JobNow& now) {
+  TRY(call.Query(wire::LookAtJobs{std::move(job)}, [&](const wire::JobNow& now) {
     for (const RunningFacts& run : now.running) {  // of a gang there are several
       if (places.empty() || places.back().task != run.task)
         places.push_back({now.job.value, run.task});

@@ -113,7 +113,8 @@ Result<Wish> WishOf(HistoryCall& call) {
 
 Result<std::vector<NodeProcesses>> LookOnce(HistoryCall& call, const Wish& wish) {
   std::vector<NodeProcesses> answers;
-  TRY(call.Ask(wish.question, [&](NodeProcesses answer) { answers.push_back(std::move(answer)); }));
+  TRY(call.Query(wish.question,
+                 [&](NodeProcesses answer) { answers.push_back(std::move(answer)); }));
   return answers;
 }
 
@@ -133,11 +134,11 @@ std::string TextOf(const HistoryCall& call, const Wish& wish, const ProcessRows&
 void PutJson(HistoryCall& call, const Wish& wish, const ProcessRows& rows,
              const std::vector<NodeProcesses>& answers) {
   const auto shown = wish.ranks ? rows.Ranks() : rows.In(wish.order, wish.tree);
-  for (const ProcessRow& row : shown) call.Put(JsonOfProcess(row));
+  for (const ProcessRow& row : shown) call.Write(JsonOfProcess(row));
   for (const NodeProcesses& node : answers) {
     if (node.why.empty() && node.left_out == 0) continue;
-    call.Put(present::JsonOf("process_node", "node", node.node, "why", present::OrNull(node.why),
-                             "left_out", node.left_out));
+    call.Write(present::JsonOf("process_node", "node", node.node, "why", present::OrNull(node.why),
+                               "left_out", node.left_out));
   }
 }
 
@@ -145,7 +146,7 @@ void PutJson(HistoryCall& call, const Wish& wish, const ProcessRows& rows,
 void SayMasters(HistoryCall& call) {
   if (!call.words().words.empty() || !call.environment().masters || !call.human()) return;
   for (const std::string& socket : call.environment().masters(call.state_dir())) {
-    call.Say("processes of a running program: spate ps --at " + ShellQuote(socket));
+    call.Report("processes of a running program: spate ps --at " + ShellQuote(socket));
   }
 }
 
@@ -154,12 +155,12 @@ void PutOnce(HistoryCall& call, const Wish& wish, const ProcessRows& rows,
   if (call.form() == OutputForm::kJson) return PutJson(call, wish, rows, answers);
   if (call.form() == OutputForm::kQuiet && !wish.ranks) {
     for (const ProcessRow& row : rows.In(wish.order, wish.tree)) {
-      call.Put(EscapeForScreen(row.Id()) + "\n");
+      call.Write(EscapeForScreen(row.Id()) + "\n");
     }
   } else {
-    call.Put(TextOf(call, wish, rows));
+    call.Write(TextOf(call, wish, rows));
   }
-  for (const std::string& missing : MissingText(answers)) call.Say(missing);
+  for (const std::string& missing : MissingText(answers)) call.Report(missing);
 }
 
 std::string FirstLines(const std::string& text, uint64_t most) {
@@ -205,13 +206,13 @@ Result<int> PrintOwner(HistoryCall& call, const Wish& wish) {
   rows.Set(answers, call.now());
   const auto found = rows.In(ProcessOrder::kTask, false);
   if (found.empty()) {
-    for (const auto& each : missing) call.Say(each);
+    for (const auto& each : missing) call.Report(each);
     return Fail(ErrorKind::kNotFound,
                 fmt::format("process {} belongs to no running task {}", wish.question.pid,
                             wish.question.everybody ? "here" : "of yours"));
   }
   for (const ProcessRow& row : found) {
-    call.Put(call.form() == OutputForm::kJson ? JsonOfProcess(row) : row.TaskText() + "\n");
+    call.Write(call.form() == OutputForm::kJson ? JsonOfProcess(row) : row.TaskText() + "\n");
   }
   return kExitSuccess;
 }
@@ -223,11 +224,11 @@ Result<int> Ps(HistoryCall& call) {
   if (wish.every) return Watch(call, wish, rows);
   auto answers = TRY(LookOnce(call, wish));
   rows.Set(answers, call.now());
-  if (call.human() && !wish.ranks && !rows.empty()) call.PutTitle();
+  if (call.human() && !wish.ranks && !rows.empty()) call.WriteTitle();
   PutOnce(call, wish, rows, answers);
   if (call.human() && rows.empty()) {
-    call.Say(call.words().words.empty() ? "no process of a task runs"
-                                        : "no process of these tasks runs");
+    call.Report(call.words().words.empty() ? "no process of a task runs"
+                                           : "no process of these tasks runs");
   }
   if (!call.on_hub()) SayMasters(call);
   return kExitSuccess;

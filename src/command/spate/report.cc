@@ -88,7 +88,7 @@ void PrintTable(const HistoryCall& call, const std::vector<UseFacts>& uses,
 }
 
 void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
-  PrintTable(call, uses, [&](std::string_view text) { call.Put(text); });
+  PrintTable(call, uses, [&](std::string_view text) { call.Write(text); });
 }
 
 Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
@@ -97,14 +97,14 @@ Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
   if (!suggestion) return std::unexpected(std::move(suggestion.error()));
   const UseFacts& use = suggestion->use;
   if (call.form() == OutputForm::kJson) {
-    call.Put(present::JsonOf("use", use));
+    call.Write(present::JsonOf("use", use));
     return kExitSuccess;
   }
-  call.Put(suggestion->Text() + '\n');
+  call.Write(suggestion->Text() + '\n');
   if (call.human()) {
-    call.Say(fmt::format("{} of {} tasks of job {} succeeded; peak memory {}, processor time {}",
-                         FormatCount(use.tasks - use.failed), FormatCount(use.tasks),
-                         use.job->value, FormatSize(use.peak_memory), FormatDuration(use.cpu)));
+    call.Report(fmt::format("{} of {} tasks of job {} succeeded; peak memory {}, processor time {}",
+                            FormatCount(use.tasks - use.failed), FormatCount(use.tasks),
+                            use.job->value, FormatSize(use.peak_memory), FormatDuration(use.cpu)));
   }
   return kExitSuccess;
 }
@@ -123,7 +123,7 @@ void PrintPairs(HistoryCall& call, const std::vector<PairFacts>& pairs) {
                         {"MEDIAN WALL", present::Align::kRight},
                         {"AGAINST ALONE", present::Align::kRight}},
                        call.width(), call.environment().colour,
-                       [&](std::string_view text) { call.Put(text); });
+                       [&](std::string_view text) { call.Write(text); });
   for (const PairFacts& pair : pairs) {
     table.Add({{pair.beside == kAlone ? pair.beside : pair.beside + " jobs"},
                {FormatCount(pair.tasks)},
@@ -134,15 +134,15 @@ void PrintPairs(HistoryCall& call, const std::vector<PairFacts>& pairs) {
 }
 
 void PrintJob(HistoryCall& call, const UseFacts& use, const std::vector<PairFacts>& pairs) {
-  call.PutTitle();
+  call.WriteTitle();
   PrintTable(call, {use});
   if (!pairs.empty()) {
-    call.Put("\n");
+    call.Write("\n");
     PrintPairs(call, pairs);
   }
   if (call.on_hub() && use.suggested_time > Duration{}) {
-    call.Say(fmt::format("for more tasks like these: spate submit --like {}{} -- COMMAND",
-                         use.job->value, call.StateOption()));
+    call.Report(fmt::format("for more tasks like these: spate submit --like {}{} -- COMMAND",
+                            use.job->value, call.StateOption()));
   }
 }
 
@@ -150,26 +150,26 @@ void PrintJob(HistoryCall& call, const UseFacts& use, const std::vector<PairFact
 Result<int> TellJob(HistoryCall& call) {
   auto jobs = TRY(SelectJobs(call.words().words));
   std::vector<PairFacts> pairs;
-  TRY(call.Ask(wire::ComparePairs{jobs},
-               [&](PairFacts pair) { pairs.push_back(std::move(pair)); }));
+  TRY(call.Query(wire::ComparePairs{jobs},
+                 [&](PairFacts pair) { pairs.push_back(std::move(pair)); }));
   wire::SumUse sum;
   sum.jobs = std::move(jobs);
   std::optional<UseFacts> found;
   std::string problem = "no task of this job has ended yet";
-  TRY(call.Ask(std::move(sum), [&](UseFacts use) {
+  TRY(call.Query(std::move(sum), [&](UseFacts use) {
     if (!use.problem.empty()) problem = use.problem;
     if (use.problem.empty() && use.job) found = std::move(use);
   }));
   if (!found) {
-    call.Say(problem);
+    call.Report(problem);
     return kExitSuccess;
   }
   if (call.human()) {
     PrintJob(call, *found, pairs);
     return kExitSuccess;
   }
-  call.Put(present::JsonOf("use", *found));
-  for (const PairFacts& pair : pairs) call.Put(present::JsonOf("pair", pair));
+  call.Write(present::JsonOf("use", *found));
+  for (const PairFacts& pair : pairs) call.Write(present::JsonOf("pair", pair));
   return kExitSuccess;
 }
 
@@ -193,7 +193,7 @@ Result<std::vector<UseFacts>> AskUses(HistoryCall& call, std::vector<std::string
     question.since = call.now() - *time;
   }
   std::vector<UseFacts> uses;
-  TRY(call.Ask(std::move(question), [&](UseFacts use) {
+  TRY(call.Query(std::move(question), [&](UseFacts use) {
     if (!use.problem.empty()) return problems.push_back(std::move(use.problem));
     uses.push_back(std::move(use));
   }));
@@ -237,18 +237,18 @@ Result<int> Report(HistoryCall& call) {
   }
   std::vector<std::string> problems;
   auto uses = TRY(AskUses(call, problems));
-  for (const std::string& problem : problems) call.Say(problem);
+  for (const std::string& problem : problems) call.Report(problem);
   if (call.human()) {
-    call.PutTitle();
+    call.WriteTitle();
     PrintTable(call, uses);
     if (uses.empty()) {
-      call.Say(call.on_hub() ? "the hub has no usage to report"
-                             : fmt::format("there is no usage to report in '{}'",
-                                           EscapeForScreen(call.state_dir())));
+      call.Report(call.on_hub() ? "the hub has no usage to report"
+                                : fmt::format("there is no usage to report in '{}'",
+                                              EscapeForScreen(call.state_dir())));
     }
     return kExitSuccess;
   }
-  for (const UseFacts& use : uses) call.Put(present::JsonOf("use", use));
+  for (const UseFacts& use : uses) call.Write(present::JsonOf("use", use));
   return kExitSuccess;
 }
 

@@ -234,7 +234,7 @@ Result<SemOptions> SemOptionsOf(const Words& words, uint32_t cores) {
     const std::string bash = os::FindBash();
     const std::string& text = words.rest.front();
     options.argv = format::CommandArgv(text, {}, bash.empty() ? format::kSh : bash);
-    if (bash.empty() && format::NeedsShell(text)) Say(run::kNoBash);
+    if (bash.empty() && format::NeedsShell(text)) PrintMessage(run::kNoBash);
   }
   if (options.argv.empty() != options.wait) {
     return Fail(ErrorKind::kInvalid,

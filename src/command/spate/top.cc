@@ -97,8 +97,8 @@ void TopScreen::Draw() {
 // A program of an older release does not know the question, and shows none.
 void TopScreen::LookAtProcesses() {
   std::vector<NodeProcesses> answers;
-  auto asked = client::Ask(call_, wire::ListProcesses(),
-                           [&](NodeProcesses answer) { answers.push_back(std::move(answer)); });
+  auto asked = client::Query(call_, wire::ListProcesses(),
+                             [&](NodeProcesses answer) { answers.push_back(std::move(answer)); });
   if (!asked) view_.SetTrouble(present::TextOf(asked.error()));
   view_.SetProcesses(answers, loop_.Now());
 }
@@ -117,7 +117,7 @@ Result<int> TopScreen::Run() {
   (void)os::WriteAll(os::kStdout, kEnterTop, "the terminal");
   Watch();
   while (!call_.interrupted()) {
-    auto snapshot = client::AskOne(call_, wire::LookAtAll());
+    auto snapshot = client::QueryOne(call_, wire::LookAtAll());
     if (call_.interrupted()) break;
     if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
     view_.SetTrouble(snapshot ? "" : present::TextOf(snapshot.error()));
@@ -140,7 +140,7 @@ std::string JsonLinesOf(const TopFacts& all) {
 
 Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting, OutputForm form,
                       const os::TerminalFacts& facts) {
-  auto all = TRY(client::AskOne(call, wire::LookAtAll()));
+  auto all = TRY(client::QueryOne(call, wire::LookAtAll()));
   std::string text;
   if (form == OutputForm::kHuman) {
     TopView view;

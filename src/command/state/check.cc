@@ -70,15 +70,15 @@ void Examiner::PrintRemedy(uint32_t number, present::Page& page) {
 
 void Examiner::PrintLines(uint32_t number, const std::string& path, const CheckReport& report) {
   if (report.sound()) {
-    call_.Put(present::CutToWidth(fmt::format("job {}: undamaged ({}, {}, {} of output)", number,
-                                              present::CountOf(report.rows, "task"),
-                                              present::CountOf(report.attempts, "attempt"),
-                                              FormatSize(report.output_bytes)),
-                                  call_.width()) +
-              '\n');
+    call_.Write(present::CutToWidth(fmt::format("job {}: undamaged ({}, {}, {} of output)", number,
+                                                present::CountOf(report.rows, "task"),
+                                                present::CountOf(report.attempts, "attempt"),
+                                                FormatSize(report.output_bytes)),
+                                    call_.width()) +
+                '\n');
     return;
   }
-  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Write(text); });
   page.Title(fmt::format("job {}: DAMAGED", number));
   for (size_t i = 0; i < report.problems.size(); ++i) {
     page.Field(i == 0 ? "problems" : "", report.problems[i]);
@@ -91,11 +91,11 @@ void Examiner::PrintLines(uint32_t number, const std::string& path, const CheckR
 }
 
 void Examiner::PrintJson(uint32_t number, const std::string& path, const CheckReport& report) {
-  call_.Put(present::JsonOf("check", "job", number, "path", path, "sound", report.sound(),
-                            "problems", report.problems, "more_problems", report.more_problems,
-                            "tasks", report.rows, "attempts", report.attempts, "log_records",
-                            report.log_records, "output_bytes", report.output_bytes, "bytes",
-                            store::FolderBytes(path)));
+  call_.Write(present::JsonOf("check", "job", number, "path", path, "sound", report.sound(),
+                              "problems", report.problems, "more_problems", report.more_problems,
+                              "tasks", report.rows, "attempts", report.attempts, "log_records",
+                              report.log_records, "output_bytes", report.output_bytes, "bytes",
+                              store::FolderBytes(path)));
 }
 
 Status Examiner::Examine(uint32_t number) {
@@ -104,7 +104,7 @@ Status Examiner::Examine(uint32_t number) {
   if (!report && report.error().kind == ErrorKind::kNotFound) return {};
   if (!report && report.error().kind == ErrorKind::kNewer) {
     newer_ = true;
-    call_.Say(fmt::format("job {} was not checked: {}", number, report.error().message));
+    call_.Report(fmt::format("job {} was not checked: {}", number, report.error().message));
     return call_.Flush();
   }
   if (!report) return std::unexpected(std::move(report.error()));
@@ -119,7 +119,7 @@ Status Examiner::Examine(uint32_t number) {
       PrintJson(number, path, *report);
       break;
     case OutputForm::kQuiet:
-      if (!report->sound()) call_.Put(fmt::format("{}\n", number));
+      if (!report->sound()) call_.Write(fmt::format("{}\n", number));
       break;
   }
   // One job may take minutes: what is known is shown.
@@ -128,15 +128,15 @@ Status Examiner::Examine(uint32_t number) {
 
 void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& dir) {
   if (check.sound()) {
-    call_.Put(present::CutToWidth(fmt::format("hub: undamaged ({}, {}, {})",
-                                              present::CountOf(check.job_count, "job"),
-                                              present::CountOf(check.all.rows, "task"),
-                                              present::CountOf(check.all.attempts, "attempt")),
-                                  call_.width()) +
-              '\n');
+    call_.Write(present::CutToWidth(fmt::format("hub: undamaged ({}, {}, {})",
+                                                present::CountOf(check.job_count, "job"),
+                                                present::CountOf(check.all.rows, "task"),
+                                                present::CountOf(check.all.attempts, "attempt")),
+                                    call_.width()) +
+                '\n');
     return;
   }
-  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Write(text); });
   page.Title("hub: DAMAGED");
   for (const std::string& problem : check.all.problems) page.Field("", problem);
   if (check.all.more_problems > 0) {
@@ -162,11 +162,11 @@ void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir
     numbers.push_back(job);
     of_jobs.insert(of_jobs.end(), problems.begin(), problems.end());
   }
-  call_.Put(present::JsonOf("hub_check", "path", dir, "sound", check.sound(), "problems",
-                            check.all.problems, "damaged_jobs", numbers, "job_problems", of_jobs,
-                            "pool_problems", check.pools, "output_problems", check.outputs, "jobs",
-                            check.job_count, "tasks", check.all.rows, "attempts",
-                            check.all.attempts));
+  call_.Write(present::JsonOf("hub_check", "path", dir, "sound", check.sound(), "problems",
+                              check.all.problems, "damaged_jobs", numbers, "job_problems", of_jobs,
+                              "pool_problems", check.pools, "output_problems", check.outputs,
+                              "jobs", check.job_count, "tasks", check.all.rows, "attempts",
+                              check.all.attempts));
 }
 
 Status Examiner::ExamineHub(bool must) {
@@ -183,7 +183,7 @@ Status Examiner::ExamineHub(bool must) {
       PrintHubJson(*check, dir);
       break;
     case OutputForm::kQuiet:
-      if (!hub_sound_) call_.Put("hub\n");
+      if (!hub_sound_) call_.Write("hub\n");
       break;
   }
   return call_.Flush();
@@ -192,8 +192,8 @@ Status Examiner::ExamineHub(bool must) {
 void Examiner::PrintSum() const {
   if (!call_.human() || (checked_ == 0 && damaged_ == 0)) return;
   std::string sum = present::CountOf(checked_, "job");
-  call_.Say(damaged_ == 0 ? sum + ": no damage was found"
-                          : fmt::format("{}: {} damaged", sum, FormatCount(damaged_)));
+  call_.Report(damaged_ == 0 ? sum + ": no damage was found"
+                             : fmt::format("{}: {} damaged", sum, FormatCount(damaged_)));
 }
 
 Result<int> StateCheck(HistoryCall& call) {
@@ -207,7 +207,7 @@ Result<int> StateCheck(HistoryCall& call) {
   }
   auto numbers = PickRuns(call, words);
   if (!numbers && all && numbers.error().kind == ErrorKind::kNotFound) {
-    if (call.human()) call.Say(numbers.error());
+    if (call.human()) call.Report(numbers.error());
     return examiner.exit_code();
   }
   if (!numbers) return std::unexpected(std::move(numbers.error()));

@@ -32,25 +32,25 @@ Result<int> StateSalvage(HistoryCall& call) {
   std::string dir = HubDir(call);
   auto report = TRY(store::Salvage(dir));
   if (report.kept_as.empty()) {
-    if (call.human()) call.Say("the hub's journal is undamaged; nothing was changed");
+    if (call.human()) call.Report("the hub's journal is undamaged; nothing was changed");
     return kExitSuccess;
   }
   std::string whose = call.words().Last(opt::kState) ? " --hub" + call.StateOption() : "";
   for (const store::SalvageReport::Job& job : report.jobs) {
     if (call.human()) {
-      call.Put(SavedText(job, whose) + '\n');
+      call.Write(SavedText(job, whose) + '\n');
     } else if (call.form() == OutputForm::kJson) {
-      call.Put(present::JsonOf("salvaged", "job", job.number, "lost", job.lost, "tasks", job.tasks,
-                               "ended", job.ended, "cancelled", job.cancelled, "waiting",
-                               job.waiting));
+      call.Write(present::JsonOf("salvaged", "job", job.number, "lost", job.lost, "tasks",
+                                 job.tasks, "ended", job.ended, "cancelled", job.cancelled,
+                                 "waiting", job.waiting));
     }
   }
   if (!call.human()) return kExitSuccess;
-  if (report.pools_lost) call.Say("pools: LOST: add them again");
-  call.Say(fmt::format("{} without damage {}; the damaged journal is kept as {}",
-                       present::CountOf(report.sound_jobs, "job"),
-                       report.sound_jobs == 1 ? "stays as it was" : "stay as they were",
-                       EscapeForScreen(report.kept_as)));
+  if (report.pools_lost) call.Report("pools: LOST: add them again");
+  call.Report(fmt::format("{} without damage {}; the damaged journal is kept as {}",
+                          present::CountOf(report.sound_jobs, "job"),
+                          report.sound_jobs == 1 ? "stays as it was" : "stay as they were",
+                          EscapeForScreen(report.kept_as)));
   return kExitSuccess;
 }
 

@@ -76,7 +76,7 @@ std::map<TaskId, TaskWhy> Explainer::AskWaits() {
   std::map<TaskId, TaskWhy> waits;
   if (question.tasks.empty()) return waits;
   std::vector<TaskWhy> told;
-  (void)call_.Ask(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); });
+  (void)call_.Query(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); });
   NameParents(call_, told);
   for (TaskWhy& task : told) waits[{task.job, task.task}] = std::move(task);
   return waits;
@@ -90,13 +90,13 @@ std::string Explainer::RemedyCommand(const TaskDetails& at, Remedy remedy) const
 }
 
 void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Explanation& why) {
-  if (!std::exchange(first_, false)) call_.Put("\n");
-  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  if (!std::exchange(first_, false)) call_.Write("\n");
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Write(text); });
   page.Title(
       fmt::format("task {}  {}", IdOf(at), why.reason == "given" ? "next" : StateWord(at.task)));
   page.Field("why", why.text);
   std::string label = "runs";
-  const auto uses = uses_.Ask(at.job.job, told.running);
+  const auto uses = uses_.Query(at.job.job, told.running);
   for (const std::string& line : present::RunningLines(told.running, call_.now(), false, uses)) {
     page.Field(std::exchange(label, ""), line);
   }
@@ -135,10 +135,10 @@ void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Expl
   present::AddFields(
       line, "slot", OrNull(runs, live.slot), "pid", OrNull(runs, live.pid), "since",
       OrNull(runs, live.since), "running",
-      present::RunningJson(told.running, call_.now(), uses_.Ask(at.job.job, told.running)),
+      present::RunningJson(told.running, call_.now(), uses_.Query(at.job.job, told.running)),
       "start_news", present::StartNewsJson(at.story), "next_command",
       OrNull(RemedyCommand(at, why.remedy)));
-  call_.Put(line);
+  call_.Write(line);
 }
 
 void Explainer::Print(const TaskDetails& at, const TaskWhy& told) {
@@ -187,7 +187,7 @@ std::map<TaskId, TaskDetails> DescribeGangs(HistoryCall& call, std::span<const T
   }
   std::map<TaskId, TaskDetails> gangs;
   if (pick.tasks.empty()) return gangs;
-  (void)call.Ask(wire::DescribeTasks{{std::move(pick)}}, [&](TaskDetails task) {
+  (void)call.Query(wire::DescribeTasks{{std::move(pick)}}, [&](TaskDetails task) {
     gangs[{task.job.job, task.task.index + 1}] = std::move(task);
   });
   return gangs;
@@ -197,24 +197,24 @@ std::map<TaskId, TaskDetails> DescribeGangs(HistoryCall& call, std::span<const T
 void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task,
                    const TaskDetails& details) {
   const std::string why = present::TextOf(task.why, call.StateOption());
-  const auto uses = asker.Ask(task.job, task.running);
+  const auto uses = asker.Query(task.job, task.running);
   if (!call.human()) {
-    return call.Put(present::JsonOf("explanation", "job", task.job, "task", task.task, "why", why,
-                                    "reasons", present::ReasonsJson(task.why), "running",
-                                    present::RunningJson(task.running, call.now(), uses),
-                                    "start_news", present::StartNewsJson(details.story)));
+    return call.Write(present::JsonOf("explanation", "job", task.job, "task", task.task, "why", why,
+                                      "reasons", present::ReasonsJson(task.why), "running",
+                                      present::RunningJson(task.running, call.now(), uses),
+                                      "start_news", present::StartNewsJson(details.story)));
   }
-  call.Put(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));
+  call.Write(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));
   if (task.running.size() == 1 && !uses.empty() && uses.front()) {
-    call.Put("  " + present::UseText(*uses.front()) + "\n");
+    call.Write("  " + present::UseText(*uses.front()) + "\n");
   }
   if (task.running.size() > 1) {
     for (const std::string& line : present::RunningLines(task.running, call.now(), false, uses)) {
-      call.Put("  " + line + "\n");
+      call.Write("  " + line + "\n");
     }
   }
   for (const std::string& line : StartLinesOf(details, task.running)) {
-    call.Put("  start: " + line + "\n");
+    call.Write("  start: " + line + "\n");
   }
 }
 
@@ -230,7 +230,7 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
   if (!AreSingle(question.tasks)) return Fail(ErrorKind::kNotFound, "these are several");
   const size_t named = question.tasks.size();
   std::vector<TaskWhy> told;
-  TRY(call.Ask(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); }));
+  TRY(call.Query(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); }));
   if (told.size() < named) return Fail(ErrorKind::kNotFound, "some have ended");
   NameParents(call, told);
   const std::map<TaskId, TaskDetails> gangs = DescribeGangs(call, told);

@@ -204,7 +204,7 @@ LeftRunningTexts AskLeftRunning(HistoryCall& call) {
     }
   }
   // Facts that the hub cannot tell now are left out.
-  (void)call.Ask(std::move(question), [&](const wire::JobNow& now) {
+  (void)call.Query(std::move(question), [&](const wire::JobNow& now) {
     for (const LeftRunningFacts& left : now.left) {
       texts[{now.job, left.task}] =
           present::WaitText("", fmt::format("{} on node {}", left.processes, left.node),
@@ -225,8 +225,8 @@ RunningTasks AskRunning(HistoryCall& call, const std::vector<TaskDetails>& tasks
     question.tasks.push_back({.job = at.job.job.value, .ranges = {{number, number, 1}}});
   }
   if (!call.on_hub() || question.tasks.empty()) return running;
-  (void)call.Ask(std::move(question),
-                 [&](TaskWhy task) { running[{task.job, task.task}] = std::move(task.running); });
+  (void)call.Query(std::move(question),
+                   [&](TaskWhy task) { running[{task.job, task.task}] = std::move(task.running); });
   return running;
 }
 
@@ -239,7 +239,7 @@ struct Around {
 };
 
 void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
-  present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  present::Page page(call.width(), [&](std::string_view text) { call.Write(text); });
   page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task)));
   page.Field("waits for", around.left);
   page.Field("command", at.task.command);
@@ -269,7 +269,7 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   }
   if (at.live) {
     const RunningFacts here{.task = at.task.index + 1, .attempt = at.live->attempt};
-    const auto uses = around.uses->Ask(at.job.job, {&here, 1});
+    const auto uses = around.uses->Query(at.job.job, {&here, 1});
     page.Field(fmt::format("attempt {}", at.live->attempt),
                fmt::format("running since {} ({}) in slot {} as process {}",
                            call.FullTimeText(at.live->since),
@@ -278,7 +278,7 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
     if (!uses.empty() && uses.front()) page.Field("", present::UseText(*uses.front()));
   } else if (!around.running.empty()) {
     std::string label = fmt::format("attempt {}", around.running.front().attempt);
-    const auto uses = around.uses->Ask(at.job.job, around.running);
+    const auto uses = around.uses->Query(at.job.job, around.running);
     for (const std::string& line : present::RunningLines(around.running, call.now(), false, uses)) {
       page.Field(label, label.empty() ? line : "running " + line);
       label.clear();
@@ -325,14 +325,14 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
   AddTaskFields(line, at.job.job, at.task);
   present::AddFields(
       line, "cwd", at.cwd, "place", OrNull(around.place), "left_running", OrNull(around.left),
-      "running", present::RunningJson(running, call.now(), around.uses->Ask(at.job.job, running)),
+      "running", present::RunningJson(running, call.now(), around.uses->Query(at.job.job, running)),
       "start_news", present::StartNewsJson(at.story), "stdin_file", OrNull(at.stdin_file),
       "stdout_file", OrNull(at.stdout_file), "stderr_file", OrNull(at.stderr_file), "checks",
       present::ListOf(at.checks, CheckJson), "needs",
       at.asks ? std::optional(NeedsJson(at.asks->needs)) : std::nullopt);
   AddClassFields(line, at.asks.value_or(TaskClass()));
   present::AddFields(line, "ends", present::ListOf(at.attempts, EndJson));
-  call.Put(line);
+  call.Write(line);
 }
 
 // Prints tasks in the order in which they are added; asks where they run for many at once.
@@ -362,7 +362,7 @@ class InfoPrinter {
 
   void Print(const TaskDetails& at, const Around& around) {
     if (!call_.human()) return PrintJson(call_, at, around);
-    if (!std::exchange(first_, false)) call_.Put("\n");
+    if (!std::exchange(first_, false)) call_.Write("\n");
     PrintPage(call_, at, around);
   }
 

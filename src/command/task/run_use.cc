@@ -7,7 +7,8 @@
 
 namespace spate::cli {
 
-std::vector<std::optional<RunUse>> UseAsker::Ask(JobId job, std::span<const RunningFacts> running) {
+std::vector<std::optional<RunUse>> UseAsker::Query(JobId job,
+                                                   std::span<const RunningFacts> running) {
   std::vector<std::optional<RunUse>> uses;
   auto asker = call_.Whom();
   if (!asker) return uses;
@@ -17,7 +18,7 @@ std::vector<std::optional<RunUse>> UseAsker::Ask(JobId job, std::span<const Runn
     wire::LookAtRun question{.task = {.job = job.value, .ranges = {{each.task, each.task, 1}}},
                              .wish = {.use = true},
                              .rank = each.first_rank};
-    auto shown = client::AskOne(**asker, std::move(question));
+    auto shown = client::QueryOne(**asker, std::move(question));
     const bool silent = shown && shown->look.standing == RunLook::Standing::kUnknown;
     if (!shown || (silent && shown->attempt != 0)) {
       left_ = 0;

@@ -18,7 +18,7 @@ class UseAsker {
  public:
   explicit UseAsker(HistoryCall& call) : call_(call) {}
   // By the place in `running`, of the first ones; nullopt: it is not known.
-  std::vector<std::optional<RunUse>> Ask(JobId job, std::span<const RunningFacts> running);
+  std::vector<std::optional<RunUse>> Query(JobId job, std::span<const RunningFacts> running);
 
  private:
   // Rows that a page shows (present::RunningLines).

@@ -19,8 +19,8 @@ std::string IdOf(const TaskDetails& task) { return TaskId(task.job.job, task.tas
 
 Result<int> ForEachTask(HistoryCall& call, const std::function<void(const TaskDetails&)>& print) {
   auto tasks = TRY(SelectTasks(call.words().words));
-  auto told = call.Ask(wire::DescribeTasks{std::move(tasks)}, [&](const TaskDetails& task) {
-    if (call.form() == OutputForm::kQuiet) return call.Put(IdOf(task) + '\n');
+  auto told = call.Query(wire::DescribeTasks{std::move(tasks)}, [&](const TaskDetails& task) {
+    if (call.form() == OutputForm::kQuiet) return call.Write(IdOf(task) + '\n');
     print(task);
   });
   return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
@@ -68,7 +68,7 @@ void NameParents(HistoryCall& call, std::span<TaskWhy> tasks) {
   }
   std::map<std::pair<JobId, int64_t>, std::string> names;
   // Numbers are shown where nobody answers.
-  (void)call.Ask(std::move(question), [&](const wire::TasksListed& listed) {
+  (void)call.Query(std::move(question), [&](const wire::TasksListed& listed) {
     for (const TaskFacts& task : listed.tasks) names[{listed.job, task.index + 1}] = task.name;
   });
   for_each([&](JobId job, Reason& reason) {

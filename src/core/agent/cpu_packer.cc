@@ -22,7 +22,7 @@ CpuPacker::CpuPacker(const Topology& topology, Binding binding)
   for (uint32_t unit : by_cpu_) floating_.push_back(tree_.units()[unit].cpu);
 }
 
-std::optional<CpuPacker::Grant> CpuPacker::Take(uint32_t count) {
+std::optional<CpuPacker::Grant> CpuPacker::Acquire(uint32_t count) {
   CHECK(count > 0);
   if (binding_ == Binding::kNone) return Grant();
   if (count > tree_.free()) return std::nullopt;
@@ -51,7 +51,7 @@ std::vector<int> CpuPacker::Occupy(std::span<const int> cpus) {
   return mine;
 }
 
-void CpuPacker::Give(std::span<const int> cpus) {
+void CpuPacker::Release(std::span<const int> cpus) {
   for (int cpu : cpus) {
     auto unit = Find(cpu);
     CHECK(unit.has_value());

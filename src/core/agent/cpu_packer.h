@@ -1,8 +1,8 @@
 // Binds a task of several cpus to processing units, so that it stays whole: in one package, NUMA
 // domain and core where it can. All other tasks float over what is left.
 //
-// A Take or Give costs at most in proportion to the machine's units (Take: and to the logarithm of
-// how many parts a part of the machine has). The same calls give the same units.
+// Acquire and Release cost at most in proportion to the machine's units (Acquire: and to the
+// logarithm of how many parts a part of the machine has). The same calls give the same units.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +41,12 @@ class CpuPacker {
 
   // `count` units (from 1) for one task alone; nullopt only when fewer are free: then the task
   // floats, or waits. Under kNone always a grant without cpus.
-  std::optional<Grant> Take(uint32_t count);
+  std::optional<Grant> Acquire(uint32_t count);
   // Takes cpus that an earlier process had given to a task. Returns those to be given back later,
   // without cpus that no longer exist or are taken.
   std::vector<int> Occupy(std::span<const int> cpus);
   // All cpus of a grant.
-  void Give(std::span<const int> cpus);
+  void Release(std::span<const int> cpus);
 
   // To which cpus the task that has these is to be bound, ascending. It stays the same until the
   // task ends.

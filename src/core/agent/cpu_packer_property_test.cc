@@ -58,8 +58,8 @@ class World {
   }
 
   void Take(uint32_t count) {
-    auto grant = packer_.Take(count);
-    auto same = again_.Take(count);
+    auto grant = packer_.Acquire(count);
+    auto same = again_.Acquire(count);
     RC_ASSERT(grant.has_value() == (count <= free_.size()));
     RC_ASSERT(grant.has_value() == same.has_value());
     if (!grant) return;
@@ -74,8 +74,8 @@ class World {
   void Give(size_t which) {
     if (given_.empty()) return;
     auto it = given_.begin() + static_cast<std::ptrdiff_t>(which % given_.size());
-    packer_.Give(*it);
-    again_.Give(*it);
+    packer_.Release(*it);
+    again_.Release(*it);
     free_.insert(it->begin(), it->end());
     given_.erase(it);
     CheckFloating();
@@ -128,7 +128,7 @@ class World {
     if (core_fits) RC_ASSERT(sizes[*spread.cores.begin()] == count);
 
     CpuPacker idle(topology_, Binding::kCore);
-    auto best = idle.Take(static_cast<uint32_t>(count));
+    auto best = idle.Acquire(static_cast<uint32_t>(count));
     RC_ASSERT(!best->split);
     Spread ideal = SpreadOf(best->cpus);
     RC_ASSERT(grant.split == (spread.packages.size() > ideal.packages.size() ||

@@ -145,7 +145,7 @@ TEST(CpuPacker, TakesInTurn) {
     CpuPacker packer(each.topology, Binding::kNuma);
     packer.Occupy(each.taken);
     for (size_t i = 0; i < each.steps.size(); ++i) {
-      auto grant = packer.Take(each.steps[i].count);
+      auto grant = packer.Acquire(each.steps[i].count);
       EXPECT_EQ(grant ? grant->cpus : Cpus(), each.steps[i].cpus) << each.name << ", step " << i;
       EXPECT_EQ(grant && grant->split, each.steps[i].split) << each.name << ", step " << i;
     }
@@ -154,32 +154,32 @@ TEST(CpuPacker, TakesInTurn) {
 
 TEST(CpuPacker, WhatIsGivenBackIsTakenAgain) {
   CpuPacker packer(TwoSockets(), Binding::kCore);
-  Cpus first = packer.Take(8)->cpus;
-  Cpus second = packer.Take(8)->cpus;
-  EXPECT_FALSE(packer.Take(1));
-  packer.Give(first);
+  Cpus first = packer.Acquire(8)->cpus;
+  Cpus second = packer.Acquire(8)->cpus;
+  EXPECT_FALSE(packer.Acquire(1));
+  packer.Release(first);
   EXPECT_EQ(packer.free(), 8u);
-  EXPECT_EQ(packer.Take(8)->cpus, first);
-  packer.Give(second);
-  EXPECT_EQ(packer.Take(2)->cpus, (Cpus{4, 12}));
+  EXPECT_EQ(packer.Acquire(8)->cpus, first);
+  packer.Release(second);
+  EXPECT_EQ(packer.Acquire(2)->cpus, (Cpus{4, 12}));
 }
 
 TEST(CpuPacker, OthersFloatOverTheRest) {
   CpuPacker packer(Laptop(), Binding::kCore);
   EXPECT_EQ(packer.floating(), (Cpus{0, 1}));
   EXPECT_EQ(packer.generation(), 1u);
-  Cpus one = packer.Take(1)->cpus;
+  Cpus one = packer.Acquire(1)->cpus;
   EXPECT_EQ(packer.floating(), Cpus{1});
   EXPECT_EQ(packer.generation(), 2u);
   // They have to run somewhere.
-  Cpus other = packer.Take(1)->cpus;
+  Cpus other = packer.Acquire(1)->cpus;
   EXPECT_EQ(packer.floating(), (Cpus{0, 1}));
   EXPECT_EQ(packer.generation(), 3u);
-  EXPECT_FALSE(packer.Take(1));
+  EXPECT_FALSE(packer.Acquire(1));
   EXPECT_EQ(packer.generation(), 3u);
-  packer.Give(one);
+  packer.Release(one);
   EXPECT_EQ(packer.floating(), Cpus{0});
-  packer.Give(other);
+  packer.Release(other);
   EXPECT_EQ(packer.floating(), (Cpus{0, 1}));
   EXPECT_EQ(packer.generation(), 5u);
 }
@@ -189,18 +189,18 @@ TEST(CpuPacker, RunsOn) {
        {std::pair(Binding::kCore, Cpus{0, 8}),
         std::pair(Binding::kNuma, Cpus{0, 1, 2, 3, 8, 9, 10, 11})}) {
     CpuPacker packer(TwoSockets(), binding);
-    EXPECT_EQ(packer.RunsOn(packer.Take(2)->cpus), expected);
+    EXPECT_EQ(packer.RunsOn(packer.Acquire(2)->cpus), expected);
     EXPECT_TRUE(packer.RunsOn({}).empty());
   }
 }
 
 TEST(CpuPacker, NobodyIsBoundWithoutBinding) {
   CpuPacker packer(Laptop(), Binding::kNone);
-  auto grant = packer.Take(64);
+  auto grant = packer.Acquire(64);
   ASSERT_TRUE(grant);
   EXPECT_TRUE(grant->cpus.empty());
   EXPECT_TRUE(packer.Occupy(Cpus{0}).empty());
-  packer.Give(grant->cpus);
+  packer.Release(grant->cpus);
   EXPECT_EQ(packer.floating(), (Cpus{0, 1}));
   EXPECT_EQ(packer.generation(), 1u);
 }
@@ -211,9 +211,9 @@ TEST(CpuPacker, TasksOfAnEarlierProcessKeepTheirCpus) {
   Cpus kept = packer.Occupy(Cpus{8, 0, 99});
   EXPECT_EQ(kept, (Cpus{0, 8}));
   EXPECT_TRUE(packer.Occupy(Cpus{0}).empty());
-  EXPECT_EQ(packer.Take(2)->cpus, (Cpus{1, 9}));
-  packer.Give(kept);
-  EXPECT_EQ(packer.Take(2)->cpus, (Cpus{0, 8}));
+  EXPECT_EQ(packer.Acquire(2)->cpus, (Cpus{1, 9}));
+  packer.Release(kept);
+  EXPECT_EQ(packer.Acquire(2)->cpus, (Cpus{0, 8}));
 }
 
 TEST(CpuPacker, TasksOfSeveralWholeCpusAreBound) {

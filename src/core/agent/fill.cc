@@ -127,7 +127,7 @@ bool Agent::State::Start(size_t position, uint16_t number) {
   bool ahead = !slot.given.empty();
   if (!ahead) {
     if (!MayJoin(waiting)) return false;
-    auto resources = free_.Take(waiting.needs);
+    auto resources = free_.Acquire(waiting.needs);
     if (!resources) return false;
     slot.needs = waiting.needs;
     slot.resources = std::move(*resources);

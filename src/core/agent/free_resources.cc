@@ -61,7 +61,7 @@ bool FreeResources::CanTakeBefore(const Needs& needs, const Needs& first) const 
          });
 }
 
-std::optional<std::vector<NamedOffer>> FreeResources::Take(const Needs& needs) {
+std::optional<std::vector<NamedOffer>> FreeResources::Acquire(const Needs& needs) {
   if (!CanTake(needs)) return std::nullopt;
   milli_cpus_ -= needs.milli_cpus;
   if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);

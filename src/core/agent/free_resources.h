@@ -21,7 +21,7 @@ class FreeResources {
   // The same, and `first` can be taken as soon as it could without.
   bool CanTakeBefore(const Needs& needs, const Needs& first) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
-  std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
+  std::optional<std::vector<NamedOffer>> Acquire(const Needs& needs);
   // Takes resources that an earlier process gave away. Those no longer offered count as debt.
   void Occupy(const Needs& needs, const std::vector<NamedOffer>& given);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);

@@ -52,7 +52,7 @@ void Deadlines::Drop(const JobState& job) {
   }
 }
 
-std::optional<Deadlines::Due> Deadlines::Take(Instant wall) {
+std::optional<Deadlines::Due> Deadlines::PopDue(Instant wall) {
   if (due_.empty() || due_.begin()->at >= wall) return std::nullopt;
   Due due = *due_.begin();
   due_.erase(due_.begin());
@@ -136,7 +136,7 @@ const JobState* FindAtWork(const StepContext& step, JobId id) {
 void MeetDeadlines(StepContext& step) {
   Deadlines& deadlines = step.live.deadlines;
   std::map<JobId, DueOfJob> due;
-  while (auto next = deadlines.Take(step.wall())) {
+  while (auto next = deadlines.PopDue(step.wall())) {
     DueOfJob& of_job = due[next->key.job];
     (next->what == Deadlines::What::kStart ? of_job.start : of_job.end).insert(next->key.request);
   }

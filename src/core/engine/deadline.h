@@ -41,7 +41,7 @@ class Deadlines {
 
   // The first that is due at this time of the wall clock, once; kStart of a class comes before its
   // kEnd.
-  std::optional<Due> Take(Instant wall);
+  std::optional<Due> PopDue(Instant wall);
   // Late classes in whose queues something may stand again.
   std::set<Key> DrainStirred() { return std::exchange(stirred_, {}); }
   // When the next one is due, by the wall clock.

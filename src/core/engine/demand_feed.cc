@@ -24,7 +24,7 @@ Duration Average(Duration so_far, Duration wall) {
 
 // ---- Allotment
 
-void Allotment::Want(const ClassKey& key, uint32_t tasks) {
+void Allotment::SetWant(const ClassKey& key, uint32_t tasks) {
   auto at = wants_.find(key);
   uint32_t known = at == wants_.end() ? 0 : at->second;
   if (known == tasks) return;
@@ -153,7 +153,7 @@ void DemandFeed::Unload(JobId id) {
     // Also where the user's bound left nothing of what it wanted to be told.
     place::GroupKey kind = place::KindOf(job.request(request));
     if (auto wants = user.kinds.find(kind); wants != user.kinds.end()) {
-      wants->second.Want({id, request}, 0);
+      wants->second.SetWant({id, request}, 0);
       user.stirred.insert(kind);
     }
     if (known.told_ready == 0) continue;
@@ -165,7 +165,7 @@ void DemandFeed::Unload(JobId id) {
 
 // ---- What is taken
 
-std::vector<ClassDemand> DemandFeed::Take(Instant now) {
+std::vector<ClassDemand> DemandFeed::Drain(Instant now) {
   while (!dues_.empty() && dues_.begin()->first <= now) {
     ClassKey key = dues_.begin()->second;
     const JobState& job = *durable_.FindJob(key.job);
@@ -180,7 +180,7 @@ std::vector<ClassDemand> DemandFeed::Take(Instant now) {
   std::ranges::sort(changed);
   changed.erase(std::ranges::unique(changed).begin(), changed.end());
   std::vector<ClassDemand> told = std::exchange(gone_, {});
-  for (const ClassKey& key : changed) Tell(key, told);
+  for (const ClassKey& key : changed) AppendChanged(key, told);
   std::ranges::sort(told, {}, &ClassDemand::key);
   return told;
 }
@@ -225,7 +225,7 @@ void DemandFeed::LookAtClass(const ClassKey& key, Instant now) {
   SetDue(key, known, due);
   place::GroupKey kind = place::KindOf(job.request(key.request));
   User& user = *at->second.user;
-  user.kinds[kind].Want(key, std::min(ready, gate.room));
+  user.kinds[kind].SetWant(key, std::min(ready, gate.room));
   user.stirred.insert(kind);
   TouchUser(job.user(), user);
 }
@@ -262,7 +262,7 @@ void DemandFeed::SetDue(const ClassKey& key, Class& known, Instant due) {
   known.due = due;
 }
 
-void DemandFeed::Tell(const ClassKey& key, std::vector<ClassDemand>& told) {
+void DemandFeed::AppendChanged(const ClassKey& key, std::vector<ClassDemand>& told) {
   auto at = jobs_.find(key.job);
   if (at == jobs_.end()) return;
   const JobState& job = *durable_.FindJob(key.job);

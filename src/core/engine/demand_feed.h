@@ -1,7 +1,7 @@
 // The demand feed: which tasks could start now if a node had room, by class, for those who ask
 // batch systems for nodes. Kept only while somebody watches. Gone with the process.
 //
-// Changes only mark what they touch; Take looks at what is marked. Its cost is that of the classes
+// Changes only mark what they touch; Drain looks at what is marked. Its cost is that of the classes
 // that were touched since, with three exceptions: a job whose runnability or room changed costs its
 // classes, a user with a bound the distinct needs of his waiting tasks, and a user's new bound
 // both.
@@ -35,7 +35,7 @@ class Allotment {
   Allotment(const Allotment&) = delete;
   Allotment& operator=(const Allotment&) = delete;
 
-  void Want(const ClassKey& key, uint32_t tasks);
+  void SetWant(const ClassKey& key, uint32_t tasks);
   // Adds the classes whose part may be another one from now on.
   void SetRoom(uint64_t room, Changed& changed);
   uint32_t PartOf(const ClassKey& key) const;
@@ -61,7 +61,7 @@ class DemandFeed {
   // The job is about to leave memory.
   void Unload(JobId job);
   // Has the contract of Engine::DrainDemand.
-  std::vector<ClassDemand> Take(Instant now);
+  std::vector<ClassDemand> Drain(Instant now);
 
  private:
   struct Class {
@@ -105,7 +105,7 @@ class DemandFeed {
   void LookAtClass(const ClassKey& key, Instant now);
   void LookAtUser(const std::string& name, Allotment::Changed& changed);
   void SetDue(const ClassKey& key, Class& known, Instant due);
-  void Tell(const ClassKey& key, std::vector<ClassDemand>& told);
+  void AppendChanged(const ClassKey& key, std::vector<ClassDemand>& told);
 
   const Durable& durable_;
   const place::Board& board_;

@@ -138,7 +138,7 @@ void Engine::WatchDemand() {
 
 std::vector<ClassDemand> Engine::DrainDemand() {
   Live& live = state_->live;
-  return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
+  return live.feed ? live.feed->Drain(live.clock) : std::vector<ClassDemand>();
 }
 
 Duration Engine::half_life() const { return state_->live.board.half_life(); }

@@ -304,9 +304,9 @@ uint8_t JobState::PartOf(TaskIndex index) const { return tasks_[index] & kPart; 
 void JobState::TakeOut(TaskIndex index, Queue& queue) {
   switch (PartOf(index)) {
     case kAgain:
-      return queue.requeued.Edit().Take(index);
+      return queue.requeued.Edit().Remove(index);
     case kReadied:
-      return queue.readied.Edit().Take(index);
+      return queue.readied.Edit().Remove(index);
     case kWaits:
       queue.delayed.Edit().erase({TraceOf(index).due, index});
   }

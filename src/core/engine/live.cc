@@ -206,7 +206,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
         board.ReturnGangs(job, use.tasks);
       }
     } else if (use.leased) {
-      board.Give(job, node, use.request, use.tasks, use.lossy);
+      board.LeaseTasks(job, node, use.request, use.tasks, use.lossy);
     } else {
       board.DropOver(node, {use.job, use.index});
       board.ReturnTasks(job, use.node, node, use.request, use.tasks, use.lossy);

@@ -34,7 +34,7 @@ class Requeued {
   }
 
   // The task is there.
-  void Take(TaskIndex index) {
+  void Remove(TaskIndex index) {
     auto at = places_.upper_bound(index);
     CHECK(at != places_.begin());
     auto range = ranges_.find((--at)->second);

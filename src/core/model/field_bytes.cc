@@ -85,7 +85,7 @@ void FieldWriter::PutTexts(uint32_t number, std::string_view lengths, std::strin
   if (!bytes.empty()) PutText(2, bytes);
 }
 
-void FieldWriter::Put(uint32_t number, const std::vector<std::string>& texts) {
+void FieldWriter::Append(uint32_t number, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
   size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size();
@@ -143,8 +143,8 @@ bool DecodeField(std::string_view& rest, RawField& field) {
   }
 }
 
-void FieldParser::Take(std::string_view name, const RawField& field,
-                       std::vector<std::string>& texts) {
+void FieldParser::Parse(std::string_view name, const RawField& field,
+                        std::vector<std::string>& texts) {
   std::string_view lengths, bytes;
   if (Is(name, field, Bits::kLength)) SplitTexts(name, field.bytes, lengths, bytes);
   const size_t count = CountVarints(lengths);

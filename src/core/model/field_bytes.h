@@ -145,7 +145,7 @@ class FieldWriter {
 
   template <typename T>
   void operator()(uint32_t number, std::string_view, const T& value) {
-    if (!leaves_out_zeros_ || !IsZero(value)) Put(number, value);
+    if (!leaves_out_zeros_ || !IsZero(value)) Append(number, value);
   }
   void operator()(uint32_t number, std::string_view name, const std::string& text,
                   const Bounds& bounds) {
@@ -159,7 +159,7 @@ class FieldWriter {
   // A message of one field, which is this.
   template <typename T>
   static void WriteIn(std::string& out, uint32_t number, const T& value) {
-    FieldWriter(out, false).Put(number, value);
+    FieldWriter(out, false).Append(number, value);
   }
 
  private:
@@ -224,43 +224,43 @@ class FieldWriter {
   };
 
   template <HasVarint T>
-  void Put(uint32_t number, T value) {
+  void Append(uint32_t number, T value) {
     PutVarint(number, VarintOf(value));
   }
-  void Put(uint32_t number, double value) { PutDouble(number, value); }
-  void Put(uint32_t number, std::string_view text) { PutText(number, text); }
+  void Append(uint32_t number, double value) { PutDouble(number, value); }
+  void Append(uint32_t number, std::string_view text) { PutText(number, text); }
   template <HasFields T>
-  void Put(uint32_t number, const T& value) {
+  void Append(uint32_t number, const T& value) {
     size_t guess = 0;
     T::Fields(value, TextBytes{guess});
     PutLength(number, [&] { Write(out_, value); }, guess);
   }
   template <typename T>
-  void Put(uint32_t number, const std::optional<T>& value) {
-    if (value) Put(number, *value);
+  void Append(uint32_t number, const std::optional<T>& value) {
+    if (value) Append(number, *value);
   }
   template <typename T>
-  void Put(uint32_t number, const std::shared_ptr<T>& value) {
-    if (value) Put(number, *value);
+  void Append(uint32_t number, const std::shared_ptr<T>& value) {
+    if (value) Append(number, *value);
   }
   template <typename T>
-  void Put(uint32_t number, const std::vector<T>& values) {
+  void Append(uint32_t number, const std::vector<T>& values) {
     if constexpr (HasVarint<T>) {
       if (values.empty()) return;
       PutLength(number, [&] {
         for (const T& value : values) AppendVarint(out_, VarintOf(value));
       });
     } else {
-      for (const T& value : values) Put(number, value);
+      for (const T& value : values) Append(number, value);
     }
   }
-  void Put(uint32_t number, const std::vector<std::string>& texts);
+  void Append(uint32_t number, const std::vector<std::string>& texts);
   template <typename T>
-  void Put(uint32_t number, const std::optional<std::vector<T>>& values) {
-    if (values) PutLength(number, [&] { FieldWriter(out_, false).Put(1, *values); });
+  void Append(uint32_t number, const std::optional<std::vector<T>>& values) {
+    if (values) PutLength(number, [&] { FieldWriter(out_, false).Append(1, *values); });
   }
   template <typename List>
-  void Put(uint32_t number, Packed<List> of) {
+  void Append(uint32_t number, Packed<List> of) {
     if (of.rows.empty()) return;
     PutLength(number, [&] {
       auto append = [&](uint32_t, std::string_view, const auto& value) {
@@ -270,15 +270,15 @@ class FieldWriter {
     });
   }
   template <typename T>
-  void Put(uint32_t number, OneMore<T> one) {
+  void Append(uint32_t number, OneMore<T> one) {
     if (one.value != -1) PutVarint(number, static_cast<uint64_t>(one.value + 1));
   }
   template <typename T>
-  void Put(uint32_t number, OrNever<T> time) {
-    Put(number, time.value);
+  void Append(uint32_t number, OrNever<T> time) {
+    Append(number, time.value);
   }
   template <typename List>
-  void Put(uint32_t number, Columns<List> of) {
+  void Append(uint32_t number, Columns<List> of) {
     std::array<Column, kMostColumns> columns;
     for (const auto& row : of.rows) {
       auto column = columns.begin();
@@ -331,7 +331,7 @@ class FieldParser {
     template <typename T>
     void operator()(uint32_t number, std::string_view name, T&& value) {
       if (number != field.number) return;
-      parser.Take(name, field, value);
+      parser.Parse(name, field, value);
       parser.CheckOnce<std::remove_cvref_t<T>>(name, field);
     }
     template <typename List>
@@ -389,13 +389,13 @@ class FieldParser {
   }
 
   template <std::unsigned_integral T>
-  void Take(std::string_view name, const RawField& field, T& to) {
+  void Parse(std::string_view name, const RawField& field, T& to) {
     if (!Is(name, field, Bits::kVarint)) return;
     if (field.value > std::numeric_limits<T>::max()) return Defect(name, "is out of range");
     to = static_cast<T>(field.value);
   }
   template <std::signed_integral T>
-  void Take(std::string_view name, const RawField& field, T& to) {
+  void Parse(std::string_view name, const RawField& field, T& to) {
     if (!Is(name, field, Bits::kVarint)) return;
     int64_t value = Unzigzag(field.value);
     bool fits = value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
@@ -404,7 +404,7 @@ class FieldParser {
   }
   template <typename E>
     requires std::is_enum_v<E>
-  void Take(std::string_view name, const RawField& field, E& to) {
+  void Parse(std::string_view name, const RawField& field, E& to) {
     if (!Is(name, field, Bits::kVarint)) return;
     if (auto known = FromNumber<E>(field.value)) {
       to = *known;
@@ -415,73 +415,75 @@ class FieldParser {
     }
   }
   template <typename Tag, typename Rep>
-  void Take(std::string_view name, const RawField& field, Id<Tag, Rep>& to) {
-    Take(name, field, to.value);
+  void Parse(std::string_view name, const RawField& field, Id<Tag, Rep>& to) {
+    Parse(name, field, to.value);
   }
-  void Take(std::string_view name, const RawField& field, Duration& to) {
+  void Parse(std::string_view name, const RawField& field, Duration& to) {
     uint64_t ns = 0;
-    Take(name, field, ns);
+    Parse(name, field, ns);
     if (ns > static_cast<uint64_t>(longest_.ns)) return Defect(name, "is out of range");
     to.ns = static_cast<int64_t>(ns);
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, OneMore<T>& to) {
+  void Parse(std::string_view name, const RawField& field, OneMore<T>& to) {
     uint32_t one_more = 0;
-    Take(name, field, one_more);
+    Parse(name, field, one_more);
     if (one_more > kMostOneMore) return Defect(name, "is out of range");
     to.value = static_cast<T>(one_more) - 1;
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, OrNever<T>& to) {
+  void Parse(std::string_view name, const RawField& field, OrNever<T>& to) {
     const bool never = field.value == static_cast<uint64_t>(Duration::Max().ns);
     if (never && Is(name, field, Bits::kVarint)) to.value = Duration::Max();
-    if (!never) Take(name, field, to.value);
+    if (!never) Parse(name, field, to.value);
   }
-  void Take(std::string_view name, const RawField& field, Instant& to) { Take(name, field, to.ns); }
-  void Take(std::string_view name, const RawField& field, double& to) {
+  void Parse(std::string_view name, const RawField& field, Instant& to) {
+    Parse(name, field, to.ns);
+  }
+  void Parse(std::string_view name, const RawField& field, double& to) {
     if (Is(name, field, Bits::kFixed64)) to = std::bit_cast<double>(field.value);
   }
-  void Take(std::string_view name, const RawField& field, std::string& to) {
+  void Parse(std::string_view name, const RawField& field, std::string& to) {
     if (Is(name, field, Bits::kLength)) to = field.bytes;
   }
   // Points into what was read.
-  void Take(std::string_view name, const RawField& field, std::string_view& to) {
+  void Parse(std::string_view name, const RawField& field, std::string_view& to) {
     if (Is(name, field, Bits::kLength)) to = field.bytes;
   }
   template <HasFields T>
-  void Take(std::string_view name, const RawField& field, T& to) {
+  void Parse(std::string_view name, const RawField& field, T& to) {
     if (!Is(name, field, Bits::kLength)) return;
     Read(field.bytes, to);
     if (!ok()) path_.insert(0, ".").insert(0, name);
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, std::shared_ptr<const T>& to) {
+  void Parse(std::string_view name, const RawField& field, std::shared_ptr<const T>& to) {
     auto made = std::make_shared<T>();
-    Take(name, field, *made);
+    Parse(name, field, *made);
     to = std::move(made);
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, std::optional<T>& to) {
-    Take(name, field, to ? *to : to.emplace());
+  void Parse(std::string_view name, const RawField& field, std::optional<T>& to) {
+    Parse(name, field, to ? *to : to.emplace());
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, std::optional<std::vector<T>>& to) {
+  void Parse(std::string_view name, const RawField& field, std::optional<std::vector<T>>& to) {
     if (!Is(name, field, Bits::kLength)) return;
     to.emplace();
     std::string_view bytes = field.bytes;
     for (RawField element; !bytes.empty() && ok();) {
       if (!DecodeField(bytes, element)) return Defect(name, "is cut off");
-      if (element.number == 1) Take(name, element, *to);
+      if (element.number == 1) Parse(name, element, *to);
     }
   }
   template <typename T>
-  void Take(std::string_view name, const RawField& field, std::vector<T>& to) {
+  void Parse(std::string_view name, const RawField& field, std::vector<T>& to) {
     if constexpr (HasVarint<T>) {
       if (field.bits == Bits::kLength) return TakePacked(name, field.bytes, to);
     }
     if (elements_ == most_elements_) return Defect(name, "makes the message too long");
     ++elements_;
-    Take(name, field, to.emplace_back());
+    Parse(name, field, to.emplace_back());
   }
   // Numbers take at most eight times their bytes, so they do not count as elements.
   template <typename T>
@@ -489,10 +491,10 @@ class FieldParser {
     if (to.empty()) to.reserve(CountVarints(bytes));  // each time, it would copy all each time
     for (RawField number; !bytes.empty() && ok();) {
       if (!DecodeVarint(bytes, number.value)) return Defect(name, "is cut off");
-      Take(name, number, to.emplace_back());
+      Parse(name, number, to.emplace_back());
     }
   }
-  void Take(std::string_view name, const RawField& field, std::vector<std::string>& to);
+  void Parse(std::string_view name, const RawField& field, std::vector<std::string>& to);
   void SplitTexts(std::string_view name, std::string_view message, std::string_view& lengths,
                   std::string_view& bytes);
 
@@ -504,7 +506,7 @@ class FieldParser {
     auto take = [&](uint32_t, std::string_view, auto& value) {
       if (rest.empty()) return Defect(name, "has half a pair");
       if (!DecodeVarint(rest, number.value)) return Defect(name, "is cut off");
-      Take(name, number, value);
+      Parse(name, number, value);
     };
     while (!rest.empty() && ok()) {
       Row& row = rows.emplace_back();
@@ -520,7 +522,7 @@ class FieldParser {
     Row::Fields(none, [&](uint32_t nth, std::string_view, auto& kind) {
       if (first + nth - 1 != field.number) return;
       std::vector<std::remove_cvref_t<decltype(kind)>> values;
-      if (Is(name, field, Bits::kLength)) Take(name, field, values);
+      if (Is(name, field, Bits::kLength)) Parse(name, field, values);
       if (nth == 1) ResizeRows(name, rows, values.size());
       if (rows.size() != values.size()) return Defect(name, "is not one for each");
       for (size_t i = 0; i < rows.size(); ++i) SetNth(rows[i], nth, std::move(values[i]));

@@ -29,7 +29,7 @@ class FieldTexts {
     if (IsZero(value)) return;
     if (!out_.empty() && out_.back() != '{') out_ += ' ';
     fmt::format_to(std::back_inserter(out_), "{}=", name);
-    Put(value);
+    Append(value);
   }
 
  private:
@@ -45,42 +45,42 @@ class FieldTexts {
   }
   template <typename T>
     requires std::integral<T> || std::floating_point<T>
-  void Put(T value) {
+  void Append(T value) {
     fmt::format_to(std::back_inserter(out_), "{}", value);
   }
   template <typename E>
     requires std::is_enum_v<E>
-  void Put(E value) {
+  void Append(E value) {
     out_ += WordOf(value);
   }
   // An id, or the shape of a value.
   template <typename T>
     requires requires(const T& one) { one.value; }
-  void Put(const T& one) {
-    Put(one.value);
+  void Append(const T& one) {
+    Append(one.value);
   }
-  void Put(Duration value) { Put(value.ns); }
-  void Put(Instant value) { Put(value.ns); }
-  void Put(std::string_view value) { fmt::format_to(std::back_inserter(out_), "'{}'", value); }
+  void Append(Duration value) { Append(value.ns); }
+  void Append(Instant value) { Append(value.ns); }
+  void Append(std::string_view value) { fmt::format_to(std::back_inserter(out_), "'{}'", value); }
   template <typename T>
-  void Put(const std::optional<T>& value) {
-    if (value) Put(*value);
+  void Append(const std::optional<T>& value) {
+    if (value) Append(*value);
   }
   template <typename T>
-  void Put(const std::vector<T>& values) {
+  void Append(const std::vector<T>& values) {
     for (size_t i = 0; i < values.size(); ++i) {
       out_ += i == 0 ? '[' : ' ';
-      Put(values[i]);
+      Append(values[i]);
     }
     out_ += ']';
   }
   template <typename Shape>
     requires requires(Shape shape) { shape.rows; }
-  void Put(const Shape& shape) {
-    Put(shape.rows);
+  void Append(const Shape& shape) {
+    Append(shape.rows);
   }
   template <HasFields T>
-  void Put(const T& value) {
+  void Append(const T& value) {
     out_ += '{';
     T::Fields(value, *this);
     out_ += '}';

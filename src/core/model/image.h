@@ -122,12 +122,12 @@ class ImageWriter {
   explicit ImageWriter(std::string& out) : out_(out) {}
   template <typename... Values>
   void operator()(const Values&... values) {
-    (Put(values), ...);
+    (Write(values), ...);
   }
 
  private:
   template <typename T>
-  void Put(const T& value);
+  void Write(const T& value);
 
   std::string& out_;
 };
@@ -142,12 +142,12 @@ class ImageReader {
   std::string_view rest() const { return in_; }
   template <typename... Values>
   void operator()(Values&... values) {
-    (Take(values), ...);
+    (Read(values), ...);
   }
 
  private:
   template <typename T>
-  void Take(T& value);
+  void Read(T& value);
   template <typename T>
   void TakeAll(T& container);
   void TakeBytes(void* to, size_t bytes) {
@@ -162,21 +162,21 @@ class ImageReader {
 };
 
 template <typename T>
-void ImageWriter::Put(const T& value) {
+void ImageWriter::Write(const T& value) {
   if constexpr (requires { T::Image(value, *this); }) {
     T::Image(value, *this);
   } else if constexpr (internal::IsPlain<T>) {
     out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
   } else if constexpr (internal::IsOptional<T>) {
-    Put(value.has_value());
-    if (value) Put(*value);
+    Write(value.has_value());
+    if (value) Write(*value);
   } else if constexpr (internal::IsContainer<T>) {
-    Put(uint64_t{value.size()});
+    Write(uint64_t{value.size()});
     if constexpr (internal::IsRow<T> && internal::IsPlain<std::ranges::range_value_t<T>>) {
       out_.append(reinterpret_cast<const char*>(value.data()),
                   value.size() * sizeof(*value.data()));
     } else {
-      for (const auto& each : value) Put(each);
+      for (const auto& each : value) Write(each);
     }
   } else {
     internal::VisitMembers(value, *this);
@@ -184,18 +184,18 @@ void ImageWriter::Put(const T& value) {
 }
 
 template <typename T>
-void ImageReader::Take(T& value) {
+void ImageReader::Read(T& value) {
   if constexpr (requires { T::Image(value, *this); }) {
     T::Image(value, *this);
   } else if constexpr (internal::IsPlain<T>) {
     TakeBytes(&value, sizeof(T));
   } else if constexpr (internal::IsOptional<T>) {
     bool some = false;
-    Take(some);
+    Read(some);
     value.reset();
     if (!some || !ok_) return;
     typename T::value_type held{};
-    Take(held);
+    Read(held);
     value.emplace(std::move(held));
   } else if constexpr (internal::IsContainer<T>) {
     TakeAll(value);
@@ -208,7 +208,7 @@ template <typename T>
 void ImageReader::TakeAll(T& container) {
   using Value = std::ranges::range_value_t<T>;
   uint64_t count = 0;
-  Take(count);
+  Read(count);
   container.clear();
   if constexpr (internal::IsRow<T> && internal::IsPlain<Value>) {
     ok_ = ok_ && count <= in_.size() / sizeof(Value);
@@ -219,12 +219,12 @@ void ImageReader::TakeAll(T& container) {
     for (; count > 0 && ok_; --count) {
       if constexpr (internal::IsMap<T>) {
         typename T::key_type key{};
-        Take(key);
-        Take(container.emplace_hint(container.end(), std::move(key), typename T::mapped_type())
+        Read(key);
+        Read(container.emplace_hint(container.end(), std::move(key), typename T::mapped_type())
                  ->second);
       } else {
         Value value{};
-        Take(value);
+        Read(value);
         container.insert(container.end(), std::move(value));
       }
     }

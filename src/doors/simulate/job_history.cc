@@ -52,7 +52,7 @@ JobHistory::Job* JobHistory::Find(JobId job) {
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-Status JobHistory::Take(const engine::Record& record) {
+Status JobHistory::Apply(const engine::Record& record) {
   if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
     Job* job = Find(accepted->job);
     if (job == nullptr) return {};

@@ -35,7 +35,7 @@ class JobHistory {
   // An accepted job. Its records follow in order, perhaps among those of others.
   void AddJob(JobId job, std::string_view user, Instant created);
   // Records of jobs that were not added are passed over. kInvalid: there are too many tasks.
-  Status Take(const engine::Record& record);
+  Status Apply(const engine::Record& record);
   Status AcceptEnd(const engine::AttemptEnded& ended);
 
   // Times in microseconds since the first submission; in its order. kNotFound: no task has ended

@@ -67,10 +67,10 @@ TEST(JobHistory, TasksOfTwoJobs) {
   JobHistory history;
   history.AddJob(JobId(7), "ann", After(5));
   history.AddJob(JobId(3), "ben", After(0));
-  EXPECT_TRUE(history.Take(Accepted(3, {Cpus(500), Cpus(2500, 60)}, {{0, 3, 0}, {3, 1, 1}})));
-  EXPECT_TRUE(history.Take(Accepted(7, {Cpus(1000)}, {{0, 2, 0}})));
+  EXPECT_TRUE(history.Apply(Accepted(3, {Cpus(500), Cpus(2500, 60)}, {{0, 3, 0}, {3, 1, 1}})));
+  EXPECT_TRUE(history.Apply(Accepted(7, {Cpus(1000)}, {{0, 2, 0}})));
   // Records of another folder, or damaged ones: nothing is known of their job.
-  EXPECT_TRUE(history.Take(Accepted(9, {Cpus(1000)}, {{0, 2, 0}})));
+  EXPECT_TRUE(history.Apply(Accepted(9, {Cpus(1000)}, {{0, 2, 0}})));
   EXPECT_TRUE(history.AcceptEnd(EndOf(9, 0, 1, 1, 2)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(3, 99, 1, 1, 2)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(3, 0, 1, 10, 14)));
@@ -95,7 +95,7 @@ TEST(JobHistory, TasksOfTwoJobs) {
 TEST(JobHistory, ATaskCountsOnceWithItsLastAttempt) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
-  EXPECT_TRUE(history.Take(Accepted(1, {Cpus(1000)}, {{0, 4, 0}})));
+  EXPECT_TRUE(history.Apply(Accepted(1, {Cpus(1000)}, {{0, 4, 0}})));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 1, 9, Verdict::kRetry)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 2, 20, 25)));
   // A lost one that never started takes nobody's time.
@@ -114,10 +114,10 @@ TEST(JobHistory, ATaskCountsOnceWithItsLastAttempt) {
 TEST(JobHistory, WhoWaitsOrComesLaterIsSubmittedLater) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
-  EXPECT_TRUE(history.Take(Accepted(1, {Cpus(1000)}, {{0, 2, 0}})));
-  EXPECT_TRUE(history.Take(engine::TasksLinked{JobId(1), {{0, 1}}}));
+  EXPECT_TRUE(history.Apply(Accepted(1, {Cpus(1000)}, {{0, 2, 0}})));
+  EXPECT_TRUE(history.Apply(engine::TasksLinked{JobId(1), {{0, 1}}}));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 2, 10)));
-  EXPECT_TRUE(history.Take(engine::JobGrown{JobId(1), 1, {Cpus(2000)}, {{2, 1, 1}}}));
+  EXPECT_TRUE(history.Apply(engine::JobGrown{JobId(1), 1, {Cpus(2000)}, {{2, 1, 1}}}));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 2, 1, 12, 13)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 1, 1, 15, 20)));
   EXPECT_EQ(Told(history, {1, 2}),
@@ -128,7 +128,7 @@ TEST(JobHistory, WhoWaitsOrComesLaterIsSubmittedLater) {
 TEST(JobHistory, AGangIsAllItsParts) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
-  EXPECT_TRUE(history.Take(Accepted(1, {GangOf({.procs = 4})}, {{0, 1, 0}})));
+  EXPECT_TRUE(history.Apply(Accepted(1, {GangOf({.procs = 4})}, {{0, 1, 0}})));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 3, 9, Verdict::kPart)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 2, 8)));
   EXPECT_EQ(Told(history, {2, 2}), "1.1 at 0 for 7 on 4, asks 7\n");
@@ -156,7 +156,7 @@ TEST(JobHistory, ShapesAndMachines) {
   for (const Case& c : cases) {
     JobHistory history;
     history.AddJob(JobId(1), "", After(0));
-    EXPECT_TRUE(history.Take(Accepted(1, {c.request}, {{0, 1, 0}})));
+    EXPECT_TRUE(history.Apply(Accepted(1, {c.request}, {{0, 1, 0}})));
     EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 0, 5)));
     auto workload = history.WorkloadOn(c.machine);
     EXPECT_EQ(workload ? workload->jobs.front().processors : 0, c.processors) << (&c - cases);
@@ -166,11 +166,11 @@ TEST(JobHistory, ShapesAndMachines) {
 TEST(JobHistory, NothingToSimulate) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
-  EXPECT_TRUE(history.Take(Accepted(1, {Cpus(8000)}, {{0, 2, 0}})));
+  EXPECT_TRUE(history.Apply(Accepted(1, {Cpus(8000)}, {{0, 2, 0}})));
   EXPECT_EQ(Told(history, {1, 4}), "no task has ended yet");
   JobHistory large;
   large.AddJob(JobId(1), "", After(0));
-  EXPECT_TRUE(large.Take(Accepted(1, {Cpus(8000)}, {{0, 2, 0}})));
+  EXPECT_TRUE(large.Apply(Accepted(1, {Cpus(8000)}, {{0, 2, 0}})));
   EXPECT_TRUE(large.AcceptEnd(EndOf(1, 0, 1, 0, 5)));
   EXPECT_EQ(Told(large, {2, 4}),
             "no task fits 2 nodes with 4 cpus each: the task that ended is larger");

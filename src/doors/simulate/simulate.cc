@@ -95,7 +95,7 @@ Status TakeAll(store::Database& db, const store::JournalPart& part, JobHistory& 
     const auto& what = entry->what;
     const auto* ended = std::get_if<store::AttemptEntry>(&what);
     auto taken = ended != nullptr ? jobs.AcceptEnd(ended->record)
-                                  : jobs.Take(std::get<engine::Record>(what));
+                                  : jobs.Apply(std::get<engine::Record>(what));
     if (!taken) return taken;
   }
 }

@@ -26,8 +26,9 @@ Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   const store::JobSummary& job = history->summary();
   auto pairs = TRY(call.source.history->index().PairsOf(job));
   auto tell = [&](std::string beside, const store::PairTimes& times) {
-    return times.tasks == 0 ? Status()
-                            : call.Put(FactsOf(job.row.job, std::move(beside), times, pairs.alone));
+    return times.tasks == 0
+               ? Status()
+               : call.SendAnswer(FactsOf(job.row.job, std::move(beside), times, pairs.alone));
   };
   TRY(tell("alone", pairs.alone));
   for (size_t kind = 0; kind < pairs.beside.size(); ++kind) {

@@ -172,7 +172,7 @@ Status Answer(const Asking& call, const wire::DescribeJobs& asked) {
       if (details.error().kind == ErrorKind::kNotFound && numbers.size() > 1) continue;
       return std::unexpected(std::move(details.error()));
     }
-    TRY(call.Put(*details));
+    TRY(call.SendAnswer(*details));
   }
   return {};
 }

@@ -108,7 +108,7 @@ Status DescribeTasksOf(const Asking& call, const PickedTasks& picked) {
   Status status;
   auto visited = VisitTasks(*history, picked, ~0u, [&](const store::TaskSummary& task) {
     auto details = DetailsOf(job, task);
-    status = details ? call.Put(*details) : std::unexpected(details.error());
+    status = details ? call.SendAnswer(*details) : std::unexpected(details.error());
     return status.has_value();
   });
   return visited ? status : visited;

@@ -12,7 +12,7 @@ Status Answer(const Asking& call, const wire::FindDependents& asked) {
   const Viewer& viewer = call.source.viewer;
   auto found = TRY(call.source.history->index().CancelledDependents(
       asked.job, viewer.is_admin ? "" : viewer.user, asked.most));
-  return call.Put(wire::FindDependents::Answer{std::move(found.first), found.count});
+  return call.SendAnswer(wire::FindDependents::Answer{std::move(found.first), found.count});
 }
 
 }  // namespace

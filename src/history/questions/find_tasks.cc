@@ -11,7 +11,7 @@ Status Answer(const Asking& call, const wire::FindTasks& asked) {
   for (PickedTasks& tasks : picked) {
     found.tasks.push_back({tasks.job, tasks.all, std::move(tasks.ranges), {}});
   }
-  return call.Put(found);
+  return call.SendAnswer(found);
 }
 
 }  // namespace

@@ -53,13 +53,13 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
       answer.ends.push_back(std::move(facts));
       answer.position = end.seq;
       if (bytes < kRowTexts) continue;
-      TRY(call_.Put(answer));
+      TRY(call_.SendAnswer(answer));
       answer.ends.clear();
       bytes = 0;
     }
     answer.position = std::max(answer.position, news.seq);
     more = news.more;
-    TRY(call_.Put(answer));
+    TRY(call_.SendAnswer(answer));
     answer.ends.clear();
   }
   return {};

@@ -41,7 +41,7 @@ Status Answer(const Asking& call, const wire::ListJobs& asked) {
     jobs = TRY(NewestJobs(call.source, any_kind ? asked.most : SIZE_MAX));
   }
   wire::JobsListed answer{{}, jobs.of};
-  if (asked.most == 0) return call.Put(answer);
+  if (asked.most == 0) return call.SendAnswer(answer);
   uint64_t left = asked.most;
   size_t texts = 0;
   Status status;
@@ -52,7 +52,7 @@ Status Answer(const Asking& call, const wire::ListJobs& asked) {
     } else if (IsOfKind(*facts, asked.kinds)) {
       size_t more = BytesOf(facts->argv) + BytesOf(facts->files);
       if (answer.jobs.size() == kAtOnce || (texts += more) > kTextsAtOnce) {
-        status = call.Put(answer);
+        status = call.SendAnswer(answer);
         answer.jobs.clear();
         texts = more;
       }
@@ -62,7 +62,7 @@ Status Answer(const Asking& call, const wire::ListJobs& asked) {
     return status && left > 0;
   });
   if (!visited || !status) return visited ? status : visited;
-  return call.Put(answer);
+  return call.SendAnswer(answer);
 }
 
 }  // namespace

@@ -79,14 +79,14 @@ Status TaskLister::Tell(const PickedTasks& picked) {
     texts_bytes += facts->command.size() + facts->stderr_end.size();
     answer.tasks.push_back(std::move(*facts));
     if (answer.tasks.size() == kTaskRows || texts_bytes > kTaskTexts) {
-      status = call_.Put(answer);
+      status = call_.SendAnswer(answer);
       answer.tasks.clear();
       texts_bytes = 0;
     }
     return --left_ > 0 && status;
   });
   // Tasks found before an error are reported all the same.
-  if (auto put = call_.Put(answer); status) status = put;
+  if (auto put = call_.SendAnswer(answer); status) status = put;
   return visited ? status : visited;
 }
 

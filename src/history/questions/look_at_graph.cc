@@ -73,7 +73,7 @@ class GraphTeller {
   }
 
   Status Flush() {
-    auto put = call_.Put(answer_);
+    auto put = call_.SendAnswer(answer_);
     answer_ = {.job = answer_.job, .name = std::move(answer_.name)};
     names_bytes_ = 0;
     return put;

@@ -119,7 +119,7 @@ void EventLister::Add(const store::JournalEntry& entry) {
 
 Status EventLister::Flush(bool more) {
   answer_.more = more;
-  TRY(call_.Put(answer_));
+  TRY(call_.SendAnswer(answer_));
   answer_.events.clear();
   texts_ = 0;
   return {};
@@ -136,7 +136,7 @@ Status EventLister::Tell(const wire::ReadEvents& asked) {
     return Fail(ErrorKind::kInvalid,
                 "the hub's journal ends before that position: the hub was restored, or it is "
                 "another one; read from the beginning",
-                See("events", "--since", 0));
+                SeeAlso("events", "--since", 0));
   }
   answer_.position = part.position;
   return Flush(part.position < part.newest);

@@ -38,7 +38,7 @@ class ForwardTeller {
 
  private:
   void Put(const ForwardFacts& facts) {
-    if (status_) status_ = call_.Put(facts);
+    if (status_) status_ = call_.SendAnswer(facts);
   }
   void TellTask(const store::Tail::End& end, Instant created) {
     ForwardFacts piece{.index = end.attempt.record.end.ref.index, .text = {}, .created = created};

@@ -34,7 +34,7 @@ class Teller {
   // Reports the target of a task's output when nothing of it was collected.
   void TellPlaces(const store::TaskSummary& task);
   void Put(const OutputFacts& piece) {
-    if (status_) status_ = call_.Put(piece);
+    if (status_) status_ = call_.SendAnswer(piece);
   }
 
   const Asking& call_;

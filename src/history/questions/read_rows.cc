@@ -49,7 +49,7 @@ Result<const JobRows*> RowTeller::Find(JobId id) {
 Status RowTeller::Flush(wire::RowsRead& answer) {
   bytes_ = 0;
   if (answer.rows.empty()) return {};
-  auto put = call_.Put(answer);
+  auto put = call_.SendAnswer(answer);
   answer.rows.clear();
   return put;
 }

@@ -28,7 +28,7 @@ Status Answer(const Asking& call, const wire::SumJobs& asked) {
     auto sums = SumsOf(call.source, job);
     if (!sums && IsNotThere(sums.error())) continue;
     if (!sums) return std::unexpected(std::move(sums.error()));
-    TRY(call.Put(*sums));
+    TRY(call.SendAnswer(*sums));
   }
   return {};
 }

@@ -113,14 +113,14 @@ Status UseReader::Read(const std::vector<uint32_t>& numbers) {
 
 Status UseReader::Tell(const Asking& call) {
   for (const UseFacts& facts : left_out_) {
-    TRY(call.Put(facts));
+    TRY(call.SendAnswer(facts));
   }
   for (auto& [name, user] : users_) {
     std::ranges::reverse(user.jobs);
     for (const UseFacts& facts : user.jobs) {
-      TRY(call.Put(facts));
+      TRY(call.SendAnswer(facts));
     }
-    TRY(call.Put(FactsOf(name, user.sum)));
+    TRY(call.SendAnswer(FactsOf(name, user.sum)));
   }
   return {};
 }

@@ -81,7 +81,7 @@ Result<uint64_t> TellLast(const Asking& call, store::JobJournal& history,
     OutputFacts nothing;
     nothing.what = What::kNothing;
     nothing.job = JobId(history.summary().number);
-    TRY(call.Put(nothing));
+    TRY(call.SendAnswer(nothing));
   }
   Status status;
   for (const Part& part : std::views::reverse(parts)) {
@@ -102,7 +102,7 @@ Status PutPlace(const Asking& call, What what, uint32_t job, uint64_t position) 
   place.what = what;
   place.job = JobId(job);
   place.count = position;
-  return call.Put(place);
+  return call.SendAnswer(place);
 }
 
 Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::Tail::End>& ends,

@@ -99,14 +99,14 @@ void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, wire::Ask
   auto told = std::make_shared<Result<wire::AnswerPiece>>();
   auto tell = asking.client.Guarded([client = &asking.client, told] {
     if (!*told) return client->Fail(told->error());
-    client->GiveBytes(std::move((*told)->bytes));
+    client->SendAnswerBytes(std::move((*told)->bytes));
     client->End();
   });
-  calls.Ask(node, asking.caller().user, std::move(ask),
-            [told, tell](Result<wire::AnswerPiece> answer) {
-              *told = std::move(answer);
-              tell();
-            });
+  calls.Query(node, asking.caller().user, std::move(ask),
+              [told, tell](Result<wire::AnswerPiece> answer) {
+                *told = std::move(answer);
+                tell();
+              });
 }
 
 }  // namespace spate::hub

@@ -56,21 +56,21 @@ struct Asking {
 
   const Caller& caller() const { return client.caller(); }
   template <typename T>
-  void Give(const T& answer) {
-    client.Give(answer);
+  void SendAnswer(const T& answer) {
+    client.SendAnswer(answer);
   }
   void End() { client.End(); }
   // The whole answer, now, or when what was posted before is durable.
   template <typename T>
   Status EndWith(const T& answer) {
-    Give(answer);
+    SendAnswer(answer);
     End();
     return {};
   }
   template <typename T>
   Status EndWhenSettled(T answer) {
     client.WhenSettled([client = &client, answer = std::move(answer)] {
-      client->Give(answer);
+      client->SendAnswer(answer);
       client->End();
     });
     return {};
@@ -78,7 +78,7 @@ struct Asking {
   template <typename T>
   Status GiveAll(const Result<std::vector<T>>& answers) {
     if (!answers) return std::unexpected(answers.error());
-    for (const T& answer : *answers) Give(answer);
+    for (const T& answer : *answers) SendAnswer(answer);
     End();
     return {};
   }
@@ -88,7 +88,7 @@ struct Asking {
     auto answer = std::make_shared<Result<T>>();
     auto give = client.Guarded([client = &client, answer] {
       if (!*answer) return client->Fail(answer->error());
-      client->Give(**answer);
+      client->SendAnswer(**answer);
       client->End();
     });
     return [answer, give = std::move(give)](Result<T> told) {

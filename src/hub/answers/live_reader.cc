@@ -170,13 +170,13 @@ const wire::QuestionRow* LiveReader::RowOf(uint32_t number) const {
 
 LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& query) const {
   if (const auto list = query.question.As<wire::ListJobs>()) {
-    return Each(Tell(caller, *list));
+    return Each(RepliesTo(caller, *list));
   }
   if (const auto describe = query.question.As<wire::DescribeJobs>()) {
-    return Each(Tell(caller, *describe));
+    return Each(RepliesTo(caller, *describe));
   }
   if (const auto find = query.question.As<wire::FindTasks>()) {
-    return Each(Tell(caller, *find));
+    return Each(RepliesTo(caller, *find));
   }
   if (const auto list = query.question.As<wire::ListTasks>()) {
     auto picked = Pick(caller, list->tasks);
@@ -259,8 +259,8 @@ LiveReader::Next LiveReader::EachOf(std::vector<Tasks> tasks, TellSome tell) con
 
 // ---- Jobs --------------------------------------------------------------------------------------
 
-Result<std::vector<wire::Reply>> LiveReader::Tell(const Caller& caller,
-                                                  const wire::ListJobs& asked) const {
+Result<std::vector<wire::Reply>> LiveReader::RepliesTo(const Caller& caller,
+                                                       const wire::ListJobs& asked) const {
   auto jobs = TRY(PickJobs(*jobs_, caller, asked.jobs.value_or(JobSelector{.all = true})));
   wire::JobsListed listed{.jobs = {}, .of = jobs.size()};
   for (auto job = jobs.rbegin(); job != jobs.rend() && listed.jobs.size() < asked.most; ++job) {
@@ -272,8 +272,8 @@ Result<std::vector<wire::Reply>> LiveReader::Tell(const Caller& caller,
   return std::vector{ReplyOf(listed)};
 }
 
-Result<std::vector<wire::Reply>> LiveReader::Tell(const Caller& caller,
-                                                  const wire::DescribeJobs& asked) const {
+Result<std::vector<wire::Reply>> LiveReader::RepliesTo(const Caller& caller,
+                                                       const wire::DescribeJobs& asked) const {
   JobSelector named = asked.jobs;
   named.last |= !named.all && named.ranges.empty();
   std::vector<wire::Reply> replies;
@@ -377,8 +377,8 @@ Result<std::vector<LiveReader::Tasks>> LiveReader::Pick(
   return all;
 }
 
-Result<std::vector<wire::Reply>> LiveReader::Tell(const Caller& caller,
-                                                  const wire::FindTasks& asked) const {
+Result<std::vector<wire::Reply>> LiveReader::RepliesTo(const Caller& caller,
+                                                       const wire::FindTasks& asked) const {
   wire::TasksFound found;
   for (const TasksOfJob& named : asked.tasks) {
     Tasks picked = TRY(PickOne(caller, named));

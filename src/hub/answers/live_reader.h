@@ -64,10 +64,12 @@ class LiveReader final : public JournalReader {
   class Answer;
 
   Next AnswerOf(const Caller& caller, const wire::Query& query) const;
-  Result<std::vector<wire::Reply>> Tell(const Caller& caller, const wire::ListJobs& asked) const;
-  Result<std::vector<wire::Reply>> Tell(const Caller& caller,
-                                        const wire::DescribeJobs& asked) const;
-  Result<std::vector<wire::Reply>> Tell(const Caller& caller, const wire::FindTasks& asked) const;
+  Result<std::vector<wire::Reply>> RepliesTo(const Caller& caller,
+                                             const wire::ListJobs& asked) const;
+  Result<std::vector<wire::Reply>> RepliesTo(const Caller& caller,
+                                             const wire::DescribeJobs& asked) const;
+  Result<std::vector<wire::Reply>> RepliesTo(const Caller& caller,
+                                             const wire::FindTasks& asked) const;
   // Messages of some of the tasks each.
   using TellSome = std::function<std::vector<wire::Reply>(JobId, std::span<const TaskIndex>)>;
   Next EachOf(std::vector<Tasks> tasks, TellSome tell) const;

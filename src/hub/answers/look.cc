@@ -201,7 +201,7 @@ TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most)
     return std::tuple(-node.used, node.state == "away", node.name);
   });
   if (facts.nodes.size() > most) facts.nodes.resize(most);
-  if (auto pools = parts.pools.Look(caller, {}, false)) facts.pools = std::move(*pools);
+  if (auto pools = parts.pools.Describe(caller, {}, false)) facts.pools = std::move(*pools);
   std::vector<engine::JobInfo> jobs = parts.jobs.known().Unfinished();
   std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
     return std::pair(job.counts.leased == 0, job.job);

@@ -91,7 +91,7 @@ Status JobRanges::CheckEach() {
   for (const NumberRange& range : named_) {
     if (HasAny(range)) continue;
     return Fail(ErrorKind::kNotFound, fmt::format("no job {} on this hub", TextOf(range)),
-                See("job list"));
+                SeeAlso("job list"));
   }
   return {};
 }
@@ -220,7 +220,7 @@ wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
 
 Error UnknownNode(const std::string& name) {
   return {ErrorKind::kNotFound, fmt::format("the hub knows no node '{}'", EscapeForScreen(name)),
-          See("node list")};
+          SeeAlso("node list")};
 }
 
 }  // namespace spate::hub

@@ -78,7 +78,7 @@ Result<std::unique_ptr<JournalAnswer>> ReaderProcesses::Start(const Caller& call
   return answer;
 }
 
-std::unique_ptr<JournalAnswer> ReaderProcesses::Keep(JobId job, std::function<void()> done) {
+std::unique_ptr<JournalAnswer> ReaderProcesses::StoreState(JobId job, std::function<void()> done) {
   auto answer = std::make_unique<ReaderProcess>(
       Events{.reply = [](std::string_view) {}, .ended = [done](std::optional<End>) { done(); }});
   std::vector<std::string> argv = command_;

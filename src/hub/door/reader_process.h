@@ -27,7 +27,7 @@ class ReaderProcesses final : public JournalReader {
   Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
                                                Events events) override;
   // Implements ReplayKeeper::Keep by a process that gives way to all others.
-  std::unique_ptr<JournalAnswer> Keep(JobId job, std::function<void()> done);
+  std::unique_ptr<JournalAnswer> StoreState(JobId job, std::function<void()> done);
 
  private:
   os::RealLoop& loop_;

@@ -20,7 +20,7 @@ TEST(ReaderProcesses, KeepingIsAReaderOfItsOwnThatSaysWhenItHasEnded) {
                           NoRows);
   std::unique_ptr<JournalAnswer> work;
   bool ended = false;
-  work = readers.Keep(JobId(12), [&] {
+  work = readers.StoreState(JobId(12), [&] {
     work = nullptr;
     ended = true;
     loop->Stop();
@@ -36,11 +36,11 @@ TEST(ReaderProcesses, KeepingEndsWithItsOwner) {
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = std::move(*os::RealLoop::Create());
   ReaderProcesses readers(*loop, {"sleep", "1000"}, NoRows);
-  auto work = readers.Keep(JobId(1), [] { FAIL(); });
+  auto work = readers.StoreState(JobId(1), [] { FAIL(); });
   ASSERT_NE(work, nullptr);
   work = nullptr;
   ReaderProcesses none(*loop, {"/nothing/here"}, NoRows);
-  bool failed = none.Keep(JobId(1), [&] { loop->Stop(); }) == nullptr;
+  bool failed = none.StoreState(JobId(1), [&] { loop->Stop(); }) == nullptr;
   EXPECT_TRUE(failed);
 }
 

@@ -259,8 +259,8 @@ void BatchCaller::Run(pool::CommandLine call, const PoolPolicy& policy, Duration
 void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
   auto at = pools_.find(ask.pool);
   if (at == pools_.end()) {
-    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
-                                        "the pool's settings cannot be read"});
+    return Notify(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                          "the pool's settings cannot be read"});
   }
   const PoolPolicy& policy = at->second->policy;
   pool::CommandLine write =
@@ -268,7 +268,7 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
   write.input = std::move(access);
   Run(std::move(write), policy, kFilePatience, [this, ask, pool = at->second](auto outcome) {
     if (IsGood(outcome)) return SubmitNow(ask);
-    Tell(provision::SubmitFailed{
+    Notify(provision::SubmitFailed{
         ask.pool, ask.pilot, provision::Failure::kRefused,
         WordsOf(fmt::format("the credential cannot be written to {}", pool->policy.settings.folder),
                 outcome)});
@@ -278,31 +278,32 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
 void BatchCaller::SubmitNow(const provision::Submit& ask) {
   auto at = pools_.find(ask.pool);
   if (at == pools_.end()) {
-    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
-                                        "the pool was removed"});
+    return Notify(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                          "the pool was removed"});
   }
   const std::shared_ptr<const Pool>& pool = at->second;
   pool::PilotSpec spec = SpecOf(pool->policy, ask.pilot);
   spec.avoid = ask.avoid;
   auto call = pool->driver->Submit(spec);
   if (!call) {
-    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
-                                        call.error().message});
+    return Notify(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                          call.error().message});
   }
   Run(std::move(*call), pool->policy, kSubmitPatience,
       [this, ask, pool](auto outcome) { SubmitEnded(ask, pool->driver->ReadSubmit(outcome)); });
 }
 
 void BatchCaller::SubmitEnded(const provision::Submit& ask, const pool::Submitted& submitted) {
-  if (submitted) return Tell(provision::SubmitAnswered{ask.pool, ask.pilot, *submitted});
-  Tell(provision::SubmitFailed{ask.pool, ask.pilot, FailureOf(submitted.error()),
-                               submitted.error().message});
+  if (submitted) return Notify(provision::SubmitAnswered{ask.pool, ask.pilot, *submitted});
+  Notify(provision::SubmitFailed{ask.pool, ask.pilot, FailureOf(submitted.error()),
+                                 submitted.error().message});
 }
 
 void BatchCaller::Query(const provision::Query& ask) {
   auto at = pools_.find(ask.pool);
   if (at == pools_.end()) {
-    return Tell(provision::QueryFailed{ask.pool, ask.query, "the pool's settings cannot be read"});
+    return Notify(
+        provision::QueryFailed{ask.pool, ask.query, "the pool's settings cannot be read"});
   }
   auto query = std::make_shared<pool::PilotQuery>();
   query->prefix = provision::TagPrefix(here_.tag, at->second->policy.name);
@@ -312,7 +313,7 @@ void BatchCaller::Query(const provision::Query& ask) {
       [this, ask, pool, query](auto outcome) {
         auto listed = pool->driver->ReadQuery(*query, outcome);
         if (listed) return Listed(ask, *pool, *listed);
-        Tell(provision::QueryFailed{ask.pool, ask.query, listed.error().message});
+        Notify(provision::QueryFailed{ask.pool, ask.query, listed.error().message});
       });
 }
 
@@ -341,7 +342,7 @@ void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
     failed.push_back(answer.jobs.size());
     answer.jobs.push_back({pilot, id, kNotListed, "", ""});
   }
-  if (failed.empty()) return Tell(std::move(answer));
+  if (failed.empty()) return Notify(std::move(answer));
   failed.resize(std::min(failed.size(), kLookedInto));
   AddOutputs(pool.policy, std::move(answer), failed);
 }
@@ -371,7 +372,7 @@ void BatchCaller::AddOutputs(const PoolPolicy& policy, provision::QueryAnswered 
           words += fmt::format("{}it wrote: {}", words.empty() ? "" : "; ", OneLine(wrote));
         }
         std::erase_if(answer.jobs, [](const auto& job) { return job.status == kNotListed; });
-        Tell(std::move(answer));
+        Notify(std::move(answer));
       });
 }
 
@@ -384,8 +385,8 @@ void BatchCaller::Cancel(PoolId id, const std::vector<provision::Cancel>& asks) 
   Run(call, at->second->policy, kQueryPatience, [this, call, asks](auto outcome) {
     auto took = pool::CheckOutcome(call, outcome);
     for (const provision::Cancel& ask : asks) {
-      Tell(provision::CancelAnswered{ask.pool, ask.pilot, took.has_value(),
-                                     took ? "" : took.error().message});
+      Notify(provision::CancelAnswered{ask.pool, ask.pilot, took.has_value(),
+                                       took ? "" : took.error().message});
     }
   });
 }
@@ -421,7 +422,7 @@ void BatchCaller::ReadOutput(const PoolPolicy& policy, PilotId pilot,
           return done(Fail(
               ErrorKind::kNotFound,
               fmt::format("nothing is kept of what pilot {} of pool {} wrote", pilot.value, pool),
-              See("pool info", pool)));
+              SeeAlso("pool info", pool)));
         }
         done(Fail(ErrorKind::kUnavailable, WordsOf(file + " cannot be read", outcome)));
       });

@@ -81,7 +81,7 @@ class BatchCaller {
   void AddOutputs(const PoolPolicy& policy, provision::QueryAnswered answer,
                   const std::vector<size_t>& failed);
   void SubmitEnded(const provision::Submit& ask, const pool::Submitted& submitted);
-  void Tell(provision::Event event) { here_.tell(std::move(event)); }
+  void Notify(provision::Event event) { here_.tell(std::move(event)); }
 
   Commands& commands_;
   const Here here_;

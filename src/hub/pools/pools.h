@@ -86,8 +86,8 @@ class Pools {
   // It is durable, and its asks are on their way, when WhenDurable says so.
   Status Change(const Caller& caller, const wire::ChangePools& asked);
   void WhenDurable(std::function<void()> fn);
-  Result<std::vector<PoolFacts>> Look(const Caller& caller, const std::vector<std::string>& names,
-                                      bool pilots) const;
+  Result<std::vector<PoolFacts>> Describe(const Caller& caller,
+                                          const std::vector<std::string>& names, bool pilots) const;
   Result<std::vector<PoolEvent>> Log(const Caller& caller, const std::string& name,
                                      uint32_t most) const;
   // The end of what a pilot has written, also of some that are over.

@@ -24,7 +24,7 @@ constexpr size_t kPoolsOfAUser = 200;
 
 Error Unknown(const std::string& name) {
   return {ErrorKind::kNotFound, fmt::format("the hub knows no pool '{}'", EscapeForScreen(name)),
-          See("pool list")};
+          SeeAlso("pool list")};
 }
 
 std::string ClockTime(Instant at) { return FormatUtc(at).substr(11, 5); }
@@ -433,9 +433,9 @@ PoolFacts Pools::FactsOf(const provision::PoolInfo& info, bool pilots) const {
   return facts;
 }
 
-Result<std::vector<PoolFacts>> Pools::Look(const Caller& caller,
-                                           const std::vector<std::string>& names,
-                                           bool pilots) const {
+Result<std::vector<PoolFacts>> Pools::Describe(const Caller& caller,
+                                               const std::vector<std::string>& names,
+                                               bool pilots) const {
   auto found = Find(caller, names);
   if (!found) return std::unexpected(found.error());
   std::vector<PoolFacts> facts;
@@ -477,7 +477,7 @@ void Pools::ReadOutput(const Caller& caller, const std::string& name, PilotId pi
     return done(Fail(ErrorKind::kInvalid,
                      fmt::format("{} is a group of {} pools; name the pool of the pilot",
                                  EscapeForScreen(name), found->size()),
-                     See("pool list")));
+                     SeeAlso("pool list")));
   }
   const PoolPolicy& policy = *caller_.Find(found->front());
   if (Status own = CheckOwn(caller, policy, "read what its pilots write"); !own) {

@@ -40,68 +40,68 @@ class JsonFields {
 
   template <typename T>
   void operator()(uint32_t, std::string_view name, const T& value) {
-    if (name != kNotInJson) Put(name, value);
+    if (name != kNotInJson) Append(name, value);
   }
 
-  void Put(std::string_view key, const Json& value) { line_.Raw(key, value.text); }
-  void Put(std::string_view key, const char* word) { line_.Text(key, word); }
-  void Put(std::string_view key, std::string_view word) { line_.Text(key, word); }
-  void Put(std::string_view key, bool value) { line_.Flag(key, value); }
+  void Append(std::string_view key, const Json& value) { line_.Raw(key, value.text); }
+  void Append(std::string_view key, const char* word) { line_.Text(key, word); }
+  void Append(std::string_view key, std::string_view word) { line_.Text(key, word); }
+  void Append(std::string_view key, bool value) { line_.Flag(key, value); }
   template <std::integral T>
-  void Put(std::string_view key, T value) {
+  void Append(std::string_view key, T value) {
     line_.Number(key, static_cast<int64_t>(value));
   }
   template <typename Tag, typename Rep>
-  void Put(std::string_view key, Id<Tag, Rep> id) {
+  void Append(std::string_view key, Id<Tag, Rep> id) {
     line_.Number(key, id.value);
   }
   // An enum that is told by a word.
   template <typename E>
     requires requires(E value) { WordOf(value); }
-  void Put(std::string_view key, E value) {
+  void Append(std::string_view key, E value) {
     line_.Text(key, WordOf(value));
   }
-  void Put(std::string_view key, double value) { line_.Seconds(key, value); }
-  void Put(std::string_view key, Duration time) { line_.Seconds(key, time.seconds()); }
-  void Put(std::string_view key, Instant time) { line_.Seconds(key, time.seconds()); }
-  void Put(std::string_view key, const std::string& text) { TextOrBase64(line_, key, text); }
-  void Put(std::string_view key, const std::vector<std::string>& texts) {
+  void Append(std::string_view key, double value) { line_.Seconds(key, value); }
+  void Append(std::string_view key, Duration time) { line_.Seconds(key, time.seconds()); }
+  void Append(std::string_view key, Instant time) { line_.Seconds(key, time.seconds()); }
+  void Append(std::string_view key, const std::string& text) { TextOrBase64(line_, key, text); }
+  void Append(std::string_view key, const std::vector<std::string>& texts) {
     TextsOrBase64(line_, key, texts);
   }
   template <std::integral T>
-  void Put(std::string_view key, const std::vector<T>& numbers) {
-    Put(key, ListOf(numbers, [](T number) { return Json{std::to_string(number)}; }));
+  void Append(std::string_view key, const std::vector<T>& numbers) {
+    Append(key, ListOf(numbers, [](T number) { return Json{std::to_string(number)}; }));
   }
-  void Put(std::string_view key, const std::vector<Duration>& times) {
-    Put(key,
-        ListOf(times, [](Duration time) { return Json{JsonLine::SecondsText(time.seconds())}; }));
+  void Append(std::string_view key, const std::vector<Duration>& times) {
+    Append(key, ListOf(times,
+                       [](Duration time) { return Json{JsonLine::SecondsText(time.seconds())}; }));
   }
   template <HasFields T>
-  void Put(std::string_view key, const T& value) {
+  void Append(std::string_view key, const T& value) {
     if (key == kInto) return T::Fields(value, *this);
-    Put(key, ObjectOf(value));
+    Append(key, ObjectOf(value));
   }
   template <HasFields T>
-  void Put(std::string_view key, const std::vector<T>& values) {
-    Put(key, ListOf(values, [](const T& value) { return ObjectOf(value); }));
+  void Append(std::string_view key, const std::vector<T>& values) {
+    Append(key, ListOf(values, [](const T& value) { return ObjectOf(value); }));
   }
   template <typename List>
-  void Put(std::string_view key, spate::Columns<List> columns) {
-    Put(key, columns.rows);
+  void Append(std::string_view key, spate::Columns<List> columns) {
+    Append(key, columns.rows);
   }
   template <typename T>
-  void Put(std::string_view key, OneMore<T> number) {
-    Put(key, number.value);
+  void Append(std::string_view key, OneMore<T> number) {
+    Append(key, number.value);
   }
   template <typename T>
-  void Put(std::string_view key, OrNever<T> time) {
+  void Append(std::string_view key, OrNever<T> time) {
     if (time.value == Duration::Max()) return void(line_.Null(key));
-    Put(key, time.value);
+    Append(key, time.value);
   }
   template <typename T>
-  void Put(std::string_view key, const std::optional<T>& value) {
+  void Append(std::string_view key, const std::optional<T>& value) {
     if (value) {
-      Put(key, *value);
+      Append(key, *value);
     } else if (key != kInto) {
       line_.Null(key);
     }
@@ -128,7 +128,7 @@ void AddFields(JsonLine& line, const T& value) {
 inline void AddFields(JsonLine&) {}
 template <typename T, typename... Rest>
 void AddFields(JsonLine& line, std::string_view name, const T& value, const Rest&... rest) {
-  internal::JsonFields(line).Put(name, value);
+  internal::JsonFields(line).Append(name, value);
   AddFields(line, rest...);
 }
 // A line of them, which begins with its type and the version, with its newline.

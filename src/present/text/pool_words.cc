@@ -52,7 +52,7 @@ Status CheckPoolOfSubmit(const std::vector<PoolFacts>& pools, std::string_view n
   std::string shown = EscapeForScreen(name);
   std::string text = closes ? fmt::format("--pool: pool '{}' is being removed", shown)
                             : fmt::format("--pool: there is no pool '{}' for your tasks", shown);
-  Remedy remedy = See("pool list");
+  Remedy remedy = SeeAlso("pool list");
   if (others.empty()) {
     remedy = Remedy("; to add one: {}", Advice("pool add", "SYSTEM", "NAME"));
   } else {

@@ -33,7 +33,7 @@ uint32_t PmixSpace::PartOf(uint32_t rank) const {
   return static_cast<uint32_t>(behind - first_rank_.begin()) - 1;
 }
 
-PmixSpace::Step PmixSpace::Take(uint32_t part, std::string_view bytes) {
+PmixSpace::Step PmixSpace::Handle(uint32_t part, std::string_view bytes) {
   const PmixMessage message = ReadPmix(bytes);
   const auto& words = message.words;
   const std::string_view what = words.front();

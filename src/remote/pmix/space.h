@@ -45,7 +45,7 @@ class PmixSpace {
   // Same contract as SizeOfPmix.
   static Result<uint64_t> SizeOf(std::string_view bytes) { return SizeOfPmix(bytes); }
   // One whole message of this part.
-  Step Take(uint32_t part, std::string_view message);
+  Step Handle(uint32_t part, std::string_view message);
   // The part's connection has ended: nothing more comes of it.
   Step Left(uint32_t part);
 

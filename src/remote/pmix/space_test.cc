@@ -17,12 +17,12 @@ std::string Text(const PmixSpace::Step& step) {
 }
 std::string Said(PmixSpace& space, uint32_t part, std::string_view words,
                  std::string_view body = {}) {
-  const PmixSpace::Step step = space.Take(part, FormatPmix(words, body));
+  const PmixSpace::Step step = space.Handle(part, FormatPmix(words, body));
   EXPECT_FALSE(step.abort) << step.why;
   return Text(step);
 }
 std::string WhyItEnds(PmixSpace& space, uint32_t part, std::string_view words) {
-  const PmixSpace::Step step = space.Take(part, FormatPmix(words));
+  const PmixSpace::Step step = space.Handle(part, FormatPmix(words));
   return step.abort ? std::to_string(*step.abort) + ": " + step.why : "";
 }
 
@@ -103,7 +103,7 @@ TEST(Pmix, AnAbortEndsTheProgram) {
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 7"), "7: process 1 called MPI_Abort");
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 0"), "1: process 1 called MPI_Abort");
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 256"), "1: process 1 called MPI_Abort");
-  EXPECT_TRUE(space.Take(0, FormatPmix("abort 1 7")).ends_itself);
+  EXPECT_TRUE(space.Handle(0, FormatPmix("abort 1 7")).ends_itself);
 }
 
 TEST(Pmix, WhoBreaksTheRulesEndsTheProgram) {

@@ -28,8 +28,8 @@ bool SaysNothingOfLocks(ErrorKind kind) {
 
 }  // namespace
 
-Result<FolderLock> FolderLock::Take(const std::string& folder, const std::string& file_system,
-                                    const StateOptions& options) {
+Result<FolderLock> FolderLock::Acquire(const std::string& folder, const std::string& file_system,
+                                       const StateOptions& options) {
   auto taken = os::FileLock::TryLock(LockIn(folder), JobOwner::ThisProcess().ToLine());
   if (!taken) {
     Error& error = taken.error();
@@ -39,7 +39,7 @@ Result<FolderLock> FolderLock::Take(const std::string& folder, const std::string
   FolderLock lock(std::move(*taken));
   if (!file_system.empty()) {
     lock.owner_file_ =
-        TRY(OwnerFile::Take(folder, {.patience = options.patience, .waiting = options.waiting}));
+        TRY(OwnerFile::Acquire(folder, {.patience = options.patience, .waiting = options.waiting}));
   }
   return lock;
 }

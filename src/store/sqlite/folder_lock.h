@@ -20,8 +20,8 @@ class FolderLock {
  public:
   // `file_system`: of NetworkFileSystemOf. kBusy: another process has it; FolderOwner names it.
   // kUnavailable: the file system knows no locks.
-  static Result<FolderLock> Take(const std::string& folder, const std::string& file_system,
-                                 const StateOptions& options);
+  static Result<FolderLock> Acquire(const std::string& folder, const std::string& file_system,
+                                    const StateOptions& options);
 
   // nullptr on a disk of this machine.
   const std::shared_ptr<OwnerFile>& owner_file() const { return owner_file_; }

@@ -10,7 +10,7 @@ namespace {
 
 Result<FolderLock> Lock(const std::string& path, const std::string& file_system,
                         const StateOptions& options) {
-  auto lock = FolderLock::Take(path, file_system, options);
+  auto lock = FolderLock::Acquire(path, file_system, options);
   if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
   const JobOwner owner = LastOwner(path);
   std::string who = owner.pid == 0

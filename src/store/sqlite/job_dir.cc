@@ -41,7 +41,7 @@ bool IsHeldByTheLiving(const std::string& path) {
 Result<FolderLock> LockJob(const std::string& path, uint32_t number, const StateOptions& options) {
   auto file_system = TRY(NetworkFileSystemOf(path, options));
   if (!IsHeldByTheLiving(path)) {
-    auto lock = FolderLock::Take(path, file_system, options);
+    auto lock = FolderLock::Acquire(path, file_system, options);
     if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
   }
   JobOwner owner = LastOwner(path);
@@ -103,7 +103,7 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)),
-                See("job list", "--state", state_dir));
+                SeeAlso("job list", "--state", state_dir));
   }
   TRY(CheckOwnerAndSpace(state_dir));
   auto lock = LockJob(path, number, options);

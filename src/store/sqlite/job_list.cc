@@ -86,7 +86,7 @@ std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
     return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number));
   }
   return Fail(ErrorKind::kNotFound, fmt::format("no job {} in '{}'", number, place.dir),
-              See("job list", "--state", place.dir));
+              SeeAlso("job list", "--state", place.dir));
 }
 
 std::unexpected<Error> NeverAccepted(uint32_t number) {

@@ -89,8 +89,8 @@ Status OwnerFile::Make() {
   return {};
 }
 
-Result<std::shared_ptr<OwnerFile>> OwnerFile::Take(const std::string& folder,
-                                                   OwnerFileOptions options) {
+Result<std::shared_ptr<OwnerFile>> OwnerFile::Acquire(const std::string& folder,
+                                                      OwnerFileOptions options) {
   std::shared_ptr<OwnerFile> file(new OwnerFile(PathIn(folder), std::move(options)));
   const OwnerFileOptions& how = file->options_;
   for (;;) {

@@ -47,8 +47,8 @@ class OwnerFile {
 
   // Makes the file. Only for who has just locked the folder's file `lock` and written to it:
   // another process of this machine that the file names is dead. kBusy names the owner.
-  static Result<std::shared_ptr<OwnerFile>> Take(const std::string& folder,
-                                                 OwnerFileOptions options);
+  static Result<std::shared_ptr<OwnerFile>> Acquire(const std::string& folder,
+                                                    OwnerFileOptions options);
   // Removes the file, if it is still this owner's.
   ~OwnerFile();
   OwnerFile(const OwnerFile&) = delete;

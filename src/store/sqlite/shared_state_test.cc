@@ -45,10 +45,10 @@ std::string FileIn(const os::TempDir& temp) {
 TEST(OwnerFile, OneOwnerOfAnyMachine) {
   os::TempDir temp;
   {
-    auto first = OwnerFile::Take(temp.path(), On("n1"));
+    auto first = OwnerFile::Acquire(temp.path(), On("n1"));
     ASSERT_TRUE(first) << MessageOf(first.error());
     EXPECT_TRUE((*first)->MayWrite());
-    auto second = OwnerFile::Take(temp.path(), On("n2"));
+    auto second = OwnerFile::Acquire(temp.path(), On("n2"));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, ErrorKind::kBusy);
     EXPECT_NE(second.error().message.find(" on n1"), std::string::npos);
@@ -57,17 +57,17 @@ TEST(OwnerFile, OneOwnerOfAnyMachine) {
   }
   EXPECT_FALSE(os::Exists(temp.Path("owner")));
   EXPECT_FALSE(OwnerElsewhere(temp.path()));
-  EXPECT_TRUE(OwnerFile::Take(temp.path(), On("n2")));
+  EXPECT_TRUE(OwnerFile::Acquire(temp.path(), On("n2")));
 }
 
 TEST(OwnerFile, WhoGivesASignOfLifeIsLeftInPeace) {
   os::TempDir temp;
-  auto first = OwnerFile::Take(temp.path(), On("n1"));
+  auto first = OwnerFile::Acquire(temp.path(), On("n1"));
   ASSERT_TRUE(first);
   int told = 0;
   OwnerFileOptions patient = On("n2", Duration::Seconds(30));
   patient.waiting = [&](const JobOwner& owner) { told += owner.host == "n1" ? 1 : 100; };
-  auto second = OwnerFile::Take(temp.path(), std::move(patient));
+  auto second = OwnerFile::Acquire(temp.path(), std::move(patient));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().kind, ErrorKind::kBusy);
   EXPECT_EQ(told, 1);
@@ -79,12 +79,12 @@ TEST(OwnerFile, WhoIsSilentIsReplacedAndNoticesIt) {
   OwnerFileOptions stopped = On("n1");
   stopped.beat = Duration::Seconds(3600);
   stopped.valid = Duration();  // as if 20 s had passed before each write
-  auto first = OwnerFile::Take(temp.path(), std::move(stopped));
+  auto first = OwnerFile::Acquire(temp.path(), std::move(stopped));
   ASSERT_TRUE(first);
   const std::string before = FileIn(temp);
   EXPECT_TRUE((*first)->MayWrite());  // it looks, and gives a sign
   EXPECT_NE(FileIn(temp), before);
-  auto second = OwnerFile::Take(temp.path(), On("n2", Duration::Millis(20)));
+  auto second = OwnerFile::Acquire(temp.path(), On("n2", Duration::Millis(20)));
   ASSERT_TRUE(second) << MessageOf(second.error());
   Status late = (*first)->MayWrite();
   ASSERT_FALSE(late);
@@ -106,11 +106,11 @@ TEST(OwnerFile, WhoIsSilentForAnHourIsNotWatched) {
   temp.Write("lock", Of("n2").ToLine() + "\n");
   age("lock", 0);
   age("owner", 3590);
-  auto early = OwnerFile::Take(temp.path(), On("n2"));
+  auto early = OwnerFile::Acquire(temp.path(), On("n2"));
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().kind, ErrorKind::kBusy);
   age("owner", 3610);
-  EXPECT_TRUE(OwnerFile::Take(temp.path(), On("n2")));
+  EXPECT_TRUE(OwnerFile::Acquire(temp.path(), On("n2")));
 }
 
 TEST(OwnerFile, ADeadProcessOfThisMachineIsReplacedAtOnce) {
@@ -120,7 +120,7 @@ TEST(OwnerFile, ADeadProcessOfThisMachineIsReplacedAtOnce) {
   temp.Write("owner", dead.ToLine() + " beat=0000000007\n");
   OwnerFileOptions options = On("n1");
   options.self = JobOwner::ThisProcess();
-  auto taken = OwnerFile::Take(temp.path(), std::move(options));
+  auto taken = OwnerFile::Acquire(temp.path(), std::move(options));
   ASSERT_TRUE(taken) << MessageOf(taken.error());
   EXPECT_FALSE(OwnerElsewhere(temp.path()));
 }
@@ -134,7 +134,7 @@ TEST(OwnerFile, OfManyWhoWaitOneGetsIt) {
     machines.emplace_back([&, i] {
       OwnerFileOptions options = On("n" + std::to_string(i), Duration::Millis(50));
       options.valid = Duration();  // it looks each time
-      auto taken = OwnerFile::Take(temp.path(), std::move(options));
+      auto taken = OwnerFile::Acquire(temp.path(), std::move(options));
       if (taken) takers[i] = *taken;
     });
   }
@@ -332,7 +332,7 @@ TEST(SharedState, WithoutLocksAFolderIsRefusedWithWhatToDo) {
   // The answer of such a file system cannot be pretended, but how it is told can be seen.
   os::TempDir temp;
   ASSERT_TRUE(os::MakeDirs(temp.Path("job/lock"), 0700));  // a folder cannot be locked
-  auto lock = FolderLock::Take(temp.Path("job"), "lustre", {});
+  auto lock = FolderLock::Acquire(temp.Path("job"), "lustre", {});
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().kind, ErrorKind::kUnavailable) << MessageOf(lock.error());
   EXPECT_NE(lock.error().message.find("-o flock"), std::string::npos);

@@ -166,7 +166,7 @@ void SqliteStore::Change(RowChange change, Done done) {
 }
 
 void SqliteStore::PutJob(JobRow row, Done done) {
-  queued_submissions_.Put(row.submission, row.job);
+  queued_submissions_.Add(row.submission, row.job);
   auto written = [this, submission = row.submission, job = row.job,
                   done = std::move(done)](Status status) {
     queued_submissions_.Written(submission, job);

@@ -128,7 +128,7 @@ std::vector<std::string> MpiJob::Gather(const std::string& own) {
   return texts;
 }
 
-int MpiJob::Tell(int word) {
+int MpiJob::Broadcast(int word) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
   if (place_.rank == 0) RingAll();
@@ -150,11 +150,11 @@ Result<os::Fd> MpiJob::Open(os::RealLoop& loop, int rank) {
     if (each && bells_[static_cast<size_t>(each->rank)].empty()) all_ring_ = false;
   }
   if (bell_) {
-    (void)bell_->Clear();  // Tell has rung
+    (void)bell_->Clear();  // Broadcast has rung
     loop.WatchRead(bell_->fd(), [this] {
       owed_ += bell_->Clear();
       nap_ = kBusyNap;  // what was rung for may still be on its way
-      Look();
+      Poll();
     });
   }
   LookIn(kBusyNap);
@@ -279,10 +279,10 @@ void MpiJob::CloseFor(Stream& stream) {
 void MpiJob::LookIn(Duration nap) {
   nap_ = nap;
   loop_->Cancel(timer_);
-  timer_ = loop_->At(loop_->Now() + nap_, [this] { Look(); });
+  timer_ = loop_->At(loop_->Now() + nap_, [this] { Poll(); });
 }
 
-void MpiJob::Look() {
+void MpiJob::Poll() {
   constexpr int kMostAtOnce = 64;
   const Duration most = all_ring_ ? kLongNap : kIdleNap;
   // Rings can be lost, and some are for no message.

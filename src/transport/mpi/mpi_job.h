@@ -31,7 +31,7 @@ class MpiJob final : public ParallelJob {
   MpiJob& operator=(const MpiJob&) = delete;
 
   std::vector<std::string> Gather(const std::string& own) override;
-  int Tell(int word) override;
+  int Broadcast(int word) override;
   Result<os::Fd> Open(os::RealLoop& loop, int rank) override;
   void Drain() override;
   Traffic traffic() const override { return traffic_; }
@@ -42,7 +42,7 @@ class MpiJob final : public ParallelJob {
   MpiJob() = default;
   void WaitFor(void* request) const;
   void RingAll() const;
-  void Look();
+  void Poll();
   void LookIn(Duration nap);
   void ShareBells();
   bool ReceiveOne();

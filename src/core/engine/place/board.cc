@@ -307,7 +307,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   CountAhead(job);
 }
 
-void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
+void Board::LeaseTasks(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
   node.lossy += lossy ? 1 : 0;
   AddUse(job, node, request, tasks);
   CountTurn(job);

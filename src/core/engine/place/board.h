@@ -310,7 +310,7 @@ class Board {
   void AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
   void DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
   // The same, as they were leased to it, or are no longer.
-  void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  void LeaseTasks(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   void ReturnTasks(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   // A single task has ended on the node, which reports the end later: until then the task is leased
   // and takes no room. DropOver: before its use is dropped.

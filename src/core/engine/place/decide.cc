@@ -42,7 +42,7 @@ void Decider::EndPass() {
 void Decider::TakeTurn(const Turn& turn, const Give& give) {
   Job& job = *board_.FindJob(turn.job);
   if (!turn.fresh && fit_.AllKept(*job.user_name)) return round_->PassedGroup();
-  fit_.Look(turn.fresh);
+  fit_.SelectNodes(turn.fresh);
   looked_ = false;
   Job::Asking& asking = AskingOf(job);
   Served served = Served::kNothing;
@@ -53,7 +53,7 @@ void Decider::TakeTurn(const Turn& turn, const Give& give) {
   }
   if (turn.fresh && looked_) looked_groups_.emplace_back(job.user, turn.group);
   if (served == Served::kMisfit) misfits_.emplace_back(job.user_name, turn.group);
-  Tell(job, served);
+  ReportServed(job, served);
   asking.done = served != Served::kTasks;
 }
 
@@ -64,7 +64,7 @@ bool Decider::IsAlone(const Job& job) const {
   return !board_.Contended() && job.place && job.user->contenders()->priority == job.priority;
 }
 
-void Decider::Tell(const Job& job, Served served) {
+void Decider::ReportServed(const Job& job, Served served) {
   if (served == Served::kTasks) {
     round_->Served(job.place ? &job.place->turn : nullptr, job.place ? job.place->group : 0);
   } else if (served == Served::kNothing) {
@@ -130,7 +130,7 @@ Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
       return Served::kAskAgain;
     }
     asking.passed = *next;
-    fit_.Keep(job, next->number, seeker);
+    fit_.ReserveRoom(job, next->number, seeker);
     asking.fits |= seeker.fits;
     waits |= seeker.waits();
   }

@@ -39,7 +39,7 @@ struct Answer {
   uint32_t tasks = 0;  // so many were given; 0: none of them may go there
   bool waits = false;  // but the first of them may, later, and the node is to be kept for it
 };
-// Tells the board what it gives (Give, SetFacts, Ready::Set, Settle) before it answers.
+// Tells the board what it gives (LeaseTasks, SetFacts, Ready::Set, Settle) before it answers.
 using Give = std::function<Answer(const Assignment&)>;
 
 class Decider {
@@ -68,7 +68,7 @@ class Decider {
   void TakeTurn(const Turn& turn, const Give& give);
   bool IsAlone(const Job& job) const;
   bool Yields(const Job& job);
-  void Tell(const Job& job, Served served);
+  void ReportServed(const Job& job, Served served);
   Job::Asking& AskingOf(Job& job);
   Served Serve(Job& job, Job::Asking& asking, const Give& give);
   Served PassOver(Job& job, Job::Asking& asking);

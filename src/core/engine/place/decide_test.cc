@@ -145,7 +145,7 @@ class World {
     view.tasks -= tasks;
     view.turn.sequence += tasks;
     kept.leased += tasks;
-    board.Give(job, board.nodes.at(each.node), each.request, tasks, false);
+    board.LeaseTasks(job, board.nodes.at(each.node), each.request, tasks, false);
     Tell(job, kept, each.request);
     board.Settle(job);
     given.push_back({job.id, each.request, each.node, tasks});

@@ -83,7 +83,7 @@ void Greedy::End() {
   });
 }
 
-void Greedy::Look(bool at_all) {
+void Greedy::SelectNodes(bool at_all) {
   all_ = at_all;
   if (all_) GatherAll();
 }
@@ -339,7 +339,7 @@ bool Greedy::IsPassed(Job& job, uint32_t request) const {
   return !job.facts.lossy && now_ < job.ready.NoRoom(request, now_) + board_.limits.passed_for;
 }
 
-void Greedy::Keep(Job& job, uint32_t request, Seeker& seeker) {
+void Greedy::ReserveRoom(Job& job, uint32_t request, Seeker& seeker) {
   if (!seeker.fits) return;
   const bool passed = IsPassed(job, request);
   std::vector<uint32_t>& nodes = seeker.fitting;

@@ -52,7 +52,7 @@ struct Seeker {
   bool fits = false;                   // some candidate, kept or not
   std::vector<Room> heap;              // the room for it; perhaps older than the last lease
   std::vector<uint32_t> fitting;       // candidates that it fits, and that were not kept
-  size_t next = 0;                     // where Keep goes on in them; 0: they are not sorted yet
+  size_t next = 0;                     // where ReserveRoom continues in them; 0: not sorted yet
   uint32_t most_at_once = UINT32_MAX;  // on all nodes; UINT32_MAX: not counted yet
 
   // Candidates are left that might be kept for it.
@@ -72,7 +72,7 @@ class Greedy {
   void End();
 
   // The job whose turn it is looks at all nodes, or at roomy ones.
-  void Look(bool at_all);
+  void SelectNodes(bool at_all);
   bool looks_at_all() const { return all_; }
   // Nothing is left to the user of the roomy nodes; or of those that his job at hand may look at.
   bool AllKept(const std::string& user) const {
@@ -100,7 +100,7 @@ class Greedy {
   // The tasks of the request go to other nodes; this one need not be kept for it.
   void LeaveOut(Seeker& seeker, uint32_t candidate);
   // There is no room. Reserves some on the nodes with the least to do, as many as there are tasks.
-  void Keep(Job& job, uint32_t request, Seeker& seeker);
+  void ReserveRoom(Job& job, uint32_t request, Seeker& seeker);
 
   NodeId IdOf(uint32_t candidate) const { return candidates_[candidate].id; }
   Node& NodeOf(uint32_t candidate) { return *candidates_[candidate].node; }

@@ -272,7 +272,7 @@ void Ledger::Remove(Packets::iterator at, uint64_t id) {
 
 // ---- Slaves ------------------------------------------------------------------------------------
 
-void Ledger::Want(group which, int64_t change) {
+void Ledger::AdjustWanted(group which, int64_t change) {
   uint64_t& wanted = wanted_[IndexOf(which)];
   if (change >= 0) {
     wanted += static_cast<uint64_t>(change);
@@ -340,7 +340,7 @@ bool Ledger::Free(slave_id id) {
   return true;
 }
 
-void Ledger::Gone(slave_id id) {
+void Ledger::Disconnected(slave_id id) {
   auto slave = slaves_.extract(id);
   if (!slave) return;
   const mw::group was = slave.mapped().info.group;

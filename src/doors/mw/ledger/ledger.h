@@ -51,7 +51,7 @@ class Ledger {
     std::vector<task> unrunnable;
     std::vector<slave_info> arrived, lost;
   };
-  Effects Take() { return std::exchange(effects_, {}); }
+  Effects DrainEffects() { return std::exchange(effects_, {}); }
   // True if there are events for the engine.
   bool has_effects() const { return !effects_.events.empty(); }
 
@@ -66,7 +66,7 @@ class Ledger {
   std::vector<task> CancelAll();
 
   // So many more slaves are wanted in a group, or fewer.
-  void Want(group which, int64_t change);
+  void AdjustWanted(group which, int64_t change);
   // Slaves that are wanted and not there; at least one while tasks wait and there is no slave.
   uint64_t Missing() const;
   // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
@@ -74,7 +74,7 @@ class Ledger {
   // The slave says what it offers, of which slots, memory, resources and labels count. Returns the
   // offer for the engine.
   Offer Offers(slave_id slave, Offer said);
-  void Gone(slave_id slave);
+  void Disconnected(slave_id slave);
   // False: there is no such slave.
   bool Free(slave_id slave);
 

@@ -19,16 +19,16 @@ class RandomMaster {
  public:
   explicit RandomMaster(uint64_t seed)
       : prng_(seed), world_(static_cast<uint32_t>(1 + prng_.Below(4))) {
-    world_.ledger().Want(group::ordered, static_cast<int64_t>(prng_.Below(3)));
-    world_.ledger().Want(group::intermingle, static_cast<int64_t>(prng_.Below(3)));
+    world_.ledger().AdjustWanted(group::ordered, static_cast<int64_t>(prng_.Below(3)));
+    world_.ledger().AdjustWanted(group::intermingle, static_cast<int64_t>(prng_.Below(3)));
   }
 
   void Run(uint32_t steps) {
     for (uint32_t i = 0; i < steps; ++i) Step();
     // With patience everything ends: those that lack something go, nobody else does, and one more
     // comes.
-    world_.ledger().Want(group::ordered, -100);
-    world_.ledger().Want(group::intermingle, -100);
+    world_.ledger().AdjustWanted(group::ordered, -100);
+    world_.ledger().AdjustWanted(group::intermingle, -100);
     for (auto at = slaves_.begin(); at != slaves_.end();) {
       const auto [slave, joined] = *at++;
       if (offers_.at(slave).slots < kSlots || offers_.at(slave).named.empty()) Lose(slave);

@@ -28,9 +28,9 @@ TEST(LedgerTest, AResultSaysWhoseItIs) {
 
 TEST(LedgerTest, SlavesFillTheGroupsThatAreWanted) {
   World world;
-  world.ledger().Want(group::unordered, 5);
-  world.ledger().Want(group::intermingle, 1);
-  world.ledger().Want(group::ordered, 2);
+  world.ledger().AdjustWanted(group::unordered, 5);
+  world.ledger().AdjustWanted(group::intermingle, 1);
+  world.ledger().AdjustWanted(group::ordered, 2);
   EXPECT_EQ(world.ledger().Missing(), 8u);
   EXPECT_EQ(world.Arrive(1), group::ordered);
   EXPECT_EQ(world.Arrive(2), group::ordered);
@@ -46,13 +46,13 @@ TEST(LedgerTest, SlavesFillTheGroupsThatAreWanted) {
   ASSERT_EQ(world.lost.size(), 1u);  // of unordered ones nobody hears
   EXPECT_EQ(world.lost[0].id, slave_id{1});
   EXPECT_EQ(world.Arrive(5), group::ordered);
-  world.ledger().Want(group::unordered, -100);
+  world.ledger().AdjustWanted(group::unordered, -100);
   EXPECT_EQ(world.ledger().Missing(), 0u);
 }
 
 TEST(LedgerTest, AnOrderedSlaveComputesItsOwnInTheirOrder) {
   World world;
-  world.ledger().Want(group::ordered, 1);
+  world.ledger().AdjustWanted(group::ordered, 1);
   world.Arrive(1);
   world.SubmitAll(3);
   EXPECT_EQ(world.Compute(1), Ids{});
@@ -66,7 +66,7 @@ TEST(LedgerTest, AnOrderedSlaveComputesItsOwnInTheirOrder) {
 
 TEST(LedgerTest, AnIntermingleSlaveComputesItsOwnFirst) {
   World world;
-  world.ledger().Want(group::intermingle, 1);
+  world.ledger().AdjustWanted(group::intermingle, 1);
   world.SubmitAll(2);
   world.Arrive(1);
   world.Submit({.slave = {1}});
@@ -81,7 +81,7 @@ TEST(LedgerTest, AnIntermingleSlaveComputesItsOwnFirst) {
 
 TEST(LedgerTest, AFreedSlaveTakesOthers) {
   World world;
-  world.ledger().Want(group::ordered, 1);
+  world.ledger().AdjustWanted(group::ordered, 1);
   world.Arrive(1);
   world.Submit();
   world.Submit({.slave = {1}});
@@ -95,7 +95,7 @@ TEST(LedgerTest, AFreedSlaveTakesOthers) {
 
 TEST(LedgerTest, WhileItIsHeldNothingIsGivenOut) {
   World world;
-  world.ledger().Want(group::intermingle, 1);
+  world.ledger().AdjustWanted(group::intermingle, 1);
   world.Arrive(1);
   world.Arrive(2);
   world.SubmitAll(200);
@@ -145,7 +145,7 @@ TEST(LedgerTest, ATaskForASlaveThatIsNotThere) {
 // By policy, for each way in which a task may be with a slave that goes.
 TEST(LedgerTest, WhatBecomesOfTasksWhoseSlaveGoes) {
   World world;
-  world.ledger().Want(group::ordered, 1);
+  world.ledger().AdjustWanted(group::ordered, 1);
   world.Arrive(1);
   for (int round = 0; round < 2; ++round) {  // the first one is there, others wait
     world.Submit({.slave = {1}});
@@ -216,9 +216,9 @@ TEST(LedgerTest, TasksWithoutASlaveWantOne) {
   EXPECT_EQ(world.ledger().Missing(), 0u);
   world.SubmitAll(3);
   EXPECT_EQ(world.ledger().Missing(), 1u);
-  world.ledger().Want(group::unordered, 2);
+  world.ledger().AdjustWanted(group::unordered, 2);
   EXPECT_EQ(world.ledger().Missing(), 2u);
-  world.ledger().Want(group::unordered, -2);
+  world.ledger().AdjustWanted(group::unordered, -2);
   world.Arrive(1);
   EXPECT_EQ(world.ledger().Missing(), 0u);
   world.Lose(1);
@@ -247,7 +247,7 @@ TEST(LedgerTest, RunnableIsWhatNobodyHas) {
   EXPECT_EQ(world.ledger().runnable(), 0u);
   world.Lose(1);
   EXPECT_EQ(world.ledger().runnable(), 3u);
-  world.ledger().Want(group::ordered, 1);
+  world.ledger().AdjustWanted(group::ordered, 1);
   world.Arrive(2);
   world.Submit({.slave = {2}, .do_it_anyway = true});
   EXPECT_EQ(world.ledger().runnable(), 3u);
@@ -301,7 +301,7 @@ TEST(LedgerTest, APacketHasTheTasksOfTheHighestPriorities) {
 
 TEST(LedgerTest, PrioritiesOrderASlavesOwnTasksAndNoneOfThemPassesTheOwn) {
   World world;
-  world.ledger().Want(group::intermingle, 1);
+  world.ledger().AdjustWanted(group::intermingle, 1);
   world.Arrive(1);
   world.Submit();
   world.Begin(1);
@@ -385,7 +385,7 @@ TEST(LedgerTest, ATaskWaitsForASlaveThatOffersWhatItNeeds) {
 // Labels that mean something else to the master do not count.
 TEST(LedgerTest, AnOrderedSlaveCannotSayThatItTakesTasksOfOthers) {
   World world;
-  world.ledger().Want(group::ordered, 1);
+  world.ledger().AdjustWanted(group::ordered, 1);
   world.Submit();
   world.Arrive(1, {.slots = 1, .labels = {"@mw:x", "any"}});
   EXPECT_EQ(world.Leased(1), 0u);
@@ -430,7 +430,7 @@ TEST(LedgerTest, TheHighestPriorityGoesFirstWhateverItNeeds) {
 
 TEST(LedgerTest, ASlavesOwnTasksGoFirstWhateverTheyNeed) {
   World world;
-  world.ledger().Want(group::intermingle, 1);
+  world.ledger().AdjustWanted(group::intermingle, 1);
   world.Arrive(1, {.slots = 2});
   world.Submit(Taking(2));
   world.Begin(1);

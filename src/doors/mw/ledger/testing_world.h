@@ -51,7 +51,7 @@ class World {
   void Lose(uint64_t slave) {
     leases_.erase(slave);
     events_.emplace_back(engine::NodeLost{Node(slave)});
-    ledger_.Gone({slave});
+    ledger_.Disconnected({slave});
     Step();
   }
   // The numbers of those that were cancelled.
@@ -146,7 +146,7 @@ class World {
   static NodeId Node(uint64_t slave) { return NodeId(static_cast<uint32_t>(slave)); }
 
   void DrainEffects() {
-    Ledger::Effects effects = ledger_.Take();
+    Ledger::Effects effects = ledger_.DrainEffects();
     std::ranges::move(effects.events, std::back_inserter(events_));
     std::ranges::move(effects.results, std::back_inserter(results));
     std::ranges::move(effects.unrunnable, std::back_inserter(unrunnable));

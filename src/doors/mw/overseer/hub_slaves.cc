@@ -1,4 +1,4 @@
-// Look() asks for all of the job that has not ended; Start() and Withdraw() change it. Nothing is
+// List() asks for all of the job that has not ended; Start() and Withdraw() change it. Nothing is
 // remembered that the hub would not tell again, but which tasks had not ended at the last look: of
 // those that are gone the ends are asked for, to tell why.
 
@@ -85,7 +85,7 @@ Result<JobWork> HubSlaves::FindWork() {
   for (; generation_ < kMostGenerations; ++generation_) {
     // A long answer comes in several.
     JobWork all;
-    TRY(client::AskWork(
+    TRY(client::QueryWork(
         hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
         [&](JobWork work) {
           work.unended.insert(work.unended.end(), all.unended.begin(), all.unended.end());
@@ -97,7 +97,7 @@ Result<JobWork> HubSlaves::FindWork() {
   return Fail(ErrorKind::kExhausted, "too many jobs of this file have ended on the hub");
 }
 
-Result<SlaveRoster> HubSlaves::Look() {
+Result<SlaveRoster> HubSlaves::List() {
   auto work = TRY(FindWork());
   job_ = work.job;
   held_ = work.held;
@@ -121,7 +121,7 @@ Status HubSlaves::AskEnds(std::vector<TaskIndex> ended, SlaveRoster& roster) {
   tasks.job = job_.value;
   for (TaskIndex index : ended) tasks.ranges.push_back({index + 1, index + 1, 1});
   wire::ListTasks question{.tasks = {std::move(pick)}, .commands = false, .stderr_ends = true};
-  return client::Ask(hub_, std::move(question), [&](const wire::TasksListed& listed) {
+  return client::Query(hub_, std::move(question), [&](const wire::TasksListed& listed) {
     for (const TaskFacts& task : listed.tasks) {
       bool by_itself = task.state == TaskState::kSucceeded || task.state == TaskState::kFailed;
       if (by_itself && task.last) roster.ended.push_back(EndOf(task));
@@ -133,7 +133,7 @@ Status HubSlaves::Start(uint64_t count) {
   // Nodes and the whole job, that the hub gave up because slaves failed on them: whether to try
   // again is decided here.
   if (job_ != JobId() && held_ == HoldReason::kAllFail) {
-    TRY(client::AskOne(hub_, wire::TrustNodes{job_}));
+    TRY(client::QueryOne(hub_, wire::TrustNodes{job_}));
   }
   const bool fresh = job_ == JobId();
   JobSettings settings = shipment_.settings;
@@ -156,7 +156,7 @@ Status HubSlaves::Start(uint64_t count) {
 }
 
 Result<uint32_t> HubSlaves::WithdrawAll(JobId job) {
-  auto withdrawn = TRY(client::AskOne(hub_, wire::Withdraw{job}));
+  auto withdrawn = TRY(client::QueryOne(hub_, wire::Withdraw{job}));
   return withdrawn.count;
 }
 
@@ -169,7 +169,7 @@ Status HubSlaves::Withdraw(uint64_t count) {
 
 Status HubSlaves::CloseJob(JobId job) {
   (void)TRY(WithdrawAll(job));
-  auto closed = client::AskOne(
+  auto closed = client::QueryOne(
       hub_, wire::ChangeJobs{.jobs = OnlyJob(job), .change = wire::ChangeJobs::Change::kClose});
   return closed ? Status() : std::unexpected(std::move(closed.error()));
 }
@@ -186,7 +186,7 @@ Status HubSlaves::CloseOthers() {
   question.whole = true;
   std::vector<JobId> others;
   const std::vector<std::string> argv = {std::string(kWord), how_.path};
-  auto asked = client::Ask(hub_, std::move(question), [&](const wire::JobsListed& listed) {
+  auto asked = client::Query(hub_, std::move(question), [&](const wire::JobsListed& listed) {
     for (const JobFacts& job : listed.jobs) {
       bool ours = job.argv == argv && job.name == shipment_.settings.name;
       if (ours && job.job != job_) others.push_back(job.job);

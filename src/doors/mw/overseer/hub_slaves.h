@@ -26,7 +26,7 @@ class HubSlaves final : public Slaves {
       : hub_(hub), how_(std::move(how)), needs_(std::move(needs)) {}
 
   Status Prepare(const ResourceFile& file) override;
-  Result<SlaveRoster> Look() override;
+  Result<SlaveRoster> List() override;
   Status Start(uint64_t count) override;
   Status Withdraw(uint64_t count) override;
   Status Close() override;

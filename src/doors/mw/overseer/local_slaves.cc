@@ -49,7 +49,7 @@ Status LocalSlaves::Start(uint64_t count) {
   return {};
 }
 
-Result<SlaveRoster> LocalSlaves::Look() {
+Result<SlaveRoster> LocalSlaves::List() {
   SlaveRoster roster;
   for (auto slave = slaves_.begin(); slave != slaves_.end();) {
     int status = 0;

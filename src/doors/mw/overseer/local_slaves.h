@@ -20,7 +20,7 @@ class LocalSlaves final : public Slaves {
   LocalSlaves& operator=(const LocalSlaves&) = delete;
 
   Status Prepare(const ResourceFile& file) override;
-  Result<SlaveRoster> Look() override;
+  Result<SlaveRoster> List() override;
   Status Start(uint64_t count) override;
   Status Withdraw(uint64_t) override { return {}; }  // none is ever queued
   Status Close() override { return {}; }

@@ -80,15 +80,15 @@ void Overseer::StopBy(int signo, int code) {
 
 // Failures caused by a signal are not reported.
 void Overseer::Say(const std::string& text) {
-  if (!stopped_ || leaves_) lines_.Say(text);
+  if (!stopped_ || leaves_) lines_.Report(text);
 }
 
 void Overseer::Add(const std::string& path, const std::string& shown) {
   if (watches_.contains(path)) return;
   if (watches_.size() >= kMostFiles) {
     if (!std::exchange(full_told_, true)) {
-      lines_.Say(fmt::format("{} and other files are left out: one overseer watches at most {}",
-                             EscapeForScreen(shown), FormatCount(kMostFiles)));
+      lines_.Report(fmt::format("{} and other files are left out: one overseer watches at most {}",
+                                EscapeForScreen(shown), FormatCount(kMostFiles)));
     }
     return;
   }
@@ -131,7 +131,7 @@ void Overseer::SearchFolders() {
   for (const std::string& folder : folders_) {
     auto entries = os::ListDir(folder);
     std::string trouble = entries ? "" : entries.error().message;
-    if (trouble != folder_troubles_[folder] && !trouble.empty()) lines_.Say(trouble);
+    if (trouble != folder_troubles_[folder] && !trouble.empty()) lines_.Report(trouble);
     folder_troubles_[folder] = trouble;
     if (!entries) continue;
     for (const os::DirEntry& entry : *entries) {
@@ -153,7 +153,7 @@ void Overseer::LookAtAll() {
   for (const auto& [path, watch] : watches_) {
     if (stopped_) return;
     const uint64_t others = all - watch->slaves();
-    watch->Look(loop_.Now(), options_.most - std::min<uint64_t>(options_.most, others));
+    watch->Poll(loop_.Now(), options_.most - std::min<uint64_t>(options_.most, others));
     all = others + watch->slaves();
   }
 }
@@ -207,8 +207,8 @@ Result<int> Overseer::Run() {
 // Slaves of --pool NAME would wait for ever if there were no such pool.
 Status CheckPool(client::HubCall& hub, const std::string& name, std::string_view reach) {
   std::vector<PoolFacts> pools;
-  auto asked = client::Ask(hub, wire::LookAtPools(),
-                           [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  auto asked = client::Query(hub, wire::LookAtPools(),
+                             [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   if (!asked) return asked;
   return present::CheckPoolOfSubmit(pools, name, reach);
 }

@@ -36,7 +36,7 @@ class Slaves {
   // Sets what slaves get that are started from now on. If that differs from before, the queued ones
   // are withdrawn.
   virtual Status Prepare(const ResourceFile& file) = 0;
-  virtual Result<SlaveRoster> Look() = 0;
+  virtual Result<SlaveRoster> List() = 0;
   virtual Status Start(uint64_t count) = 0;
   // Withdraws queued slaves. Ends none that has begun.
   virtual Status Withdraw(uint64_t count) = 0;

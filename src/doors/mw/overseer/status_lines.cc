@@ -65,7 +65,7 @@ Status StatusLines::Show(const std::vector<const Watch*>& watches) {
   return {};
 }
 
-void StatusLines::Say(const std::string& text) {
+void StatusLines::Report(const std::string& text) {
   if (drawn_ > 0) (void)os::WriteAll(os::kStdout, DrainErase(), "the terminal");
   (void)os::WriteAll(os::kStderr, "spate: " + text + "\n", "standard error");
 }

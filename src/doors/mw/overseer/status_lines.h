@@ -19,7 +19,7 @@ class StatusLines {
   // kIo: nobody reads them any more.
   Status Show(const std::vector<const Watch*>& watches);
   // A message on standard error, above what is drawn.
-  void Say(const std::string& text);
+  void Report(const std::string& text);
 
  private:
   void Draw(const std::vector<const Watch*>& watches);

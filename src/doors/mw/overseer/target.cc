@@ -53,7 +53,7 @@ void SlaveTarget::Read(const ResourceFile& file, Instant now) {
   read_at_ = now;
 }
 
-void SlaveTarget::See(std::span<const SlaveSeen> slaves, Instant now) {
+void SlaveTarget::Observe(std::span<const SlaveSeen> slaves, Instant now) {
   queued_ = 0;
   std::map<uint64_t, Instant> running;
   for (const SlaveSeen& slave : slaves) {

@@ -53,7 +53,7 @@ class SlaveTarget {
   // or another one.
   void Read(const ResourceFile& file, Instant now);
   // All slaves that have not ended.
-  void See(std::span<const SlaveSeen> slaves, Instant now);
+  void Observe(std::span<const SlaveSeen> slaves, Instant now);
   // One has ended by itself, or was killed. `done`: it has done its part (exit code 0).
   void Ended(bool done, Duration ran, Instant now);
 

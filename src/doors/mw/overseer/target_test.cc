@@ -69,7 +69,7 @@ TEST(SlaveTargetTest, OneFileAndOneLook) {
   for (const Case& each : cases) {
     SlaveTarget target;
     target.Read(each.file, At(0));
-    target.See(each.there, At(0));
+    target.Observe(each.there, At(0));
     EXPECT_EQ(target.Decide(At(0), each.most), each.orders) << each.name;
   }
 }
@@ -77,7 +77,7 @@ TEST(SlaveTargetTest, OneFileAndOneLook) {
 TEST(SlaveTargetTest, DecidesNothingBeforeItKnows) {
   SlaveTarget target;
   EXPECT_EQ(target.Phase(At(0)), FilePhase::kUnread);
-  target.See({}, At(0));
+  target.Observe({}, At(0));
   EXPECT_EQ(target.Decide(At(0), kMost), SlaveOrders());
   SlaveTarget unseen;
   unseen.Read(Wants(3, 0), At(0));
@@ -132,7 +132,7 @@ TEST(SlaveTargetTest, AClockBehindKillsNobody) {
 TEST(SlaveTargetTest, AStaleFileMayGoOn) {
   SlaveTarget target;
   target.Read(Wants(2, 0), At(100));
-  target.See({}, At(100));
+  target.Observe({}, At(100));
   EXPECT_EQ(target.Decide(At(100), kMost), SlaveOrders());
   target.Read(Wants(2, 105), At(106));
   EXPECT_EQ(target.Decide(At(106), kMost), (SlaveOrders{.start = 2}));
@@ -141,20 +141,20 @@ TEST(SlaveTargetTest, AStaleFileMayGoOn) {
 TEST(SlaveTargetTest, TheNextFileKnowsOfWhoHasConnected) {
   SlaveTarget target;
   target.Read(Wants(2, 0), At(0));
-  target.See({}, At(0));
+  target.Observe({}, At(0));
   ASSERT_EQ(target.Decide(At(0), kMost).start, 2u);
   std::vector<SlaveSeen> both = {Runs(1, 1), Runs(2, 1)};
-  target.See(both, At(1));
+  target.Observe(both, At(1));
   EXPECT_EQ(target.Decide(At(1), kMost), SlaveOrders());
   // Written between the looks at 9 and 10: whether it knows them is not known.
   target.Read(Wants(2, 0), At(9));
   target.Read(Wants(1, 10), At(10));
-  target.See(both, At(10));
+  target.Observe(both, At(10));
   EXPECT_EQ(target.Decide(At(10), kMost), SlaveOrders());
   // The one after it does.
   target.Read(Wants(1, 10), At(19));
   target.Read(Wants(1, 20), At(20));
-  target.See(both, At(20));
+  target.Observe(both, At(20));
   EXPECT_EQ(target.counts().connected, 2u);
   EXPECT_EQ(target.Decide(At(20), kMost), (SlaveOrders{.start = 1}));
 }
@@ -164,14 +164,14 @@ TEST(SlaveTargetTest, OnlyALastingSurplusIsTakenBack) {
   SlaveTarget target;
   target.Read(Wants(1, 0), At(0));
   for (double now : {0.0, 1.0, 1.9}) {
-    target.See(std::vector{Queued(1), Queued(2)}, At(now));
+    target.Observe(std::vector{Queued(1), Queued(2)}, At(now));
     EXPECT_EQ(target.Decide(At(now), kMost), SlaveOrders()) << now;
   }
-  target.See(std::vector{Runs(1, 2), Queued(2)}, At(2));
+  target.Observe(std::vector{Runs(1, 2), Queued(2)}, At(2));
   EXPECT_EQ(target.Decide(At(2), kMost), SlaveOrders());
-  target.See(std::vector{Queued(2), Queued(3)}, At(3));
+  target.Observe(std::vector{Queued(2), Queued(3)}, At(3));
   EXPECT_EQ(target.Decide(At(3), kMost), SlaveOrders());
-  target.See(std::vector{Queued(2), Queued(3)}, At(5));
+  target.Observe(std::vector{Queued(2), Queued(3)}, At(5));
   EXPECT_EQ(target.Decide(At(5), kMost), (SlaveOrders{.withdraw = 1}));
 }
 
@@ -179,19 +179,19 @@ TEST(SlaveTargetTest, OnlyALastingSurplusIsTakenBack) {
 TEST(SlaveTargetTest, SlavesBeginWhenTheyAreSeen) {
   SlaveTarget target;
   target.Read(Wants(2, 0), At(0));
-  target.See({}, At(0));
-  target.See(std::vector{Runs(1, -5000)}, At(1));
+  target.Observe({}, At(0));
+  target.Observe(std::vector{Runs(1, -5000)}, At(1));
   EXPECT_EQ(target.counts().connected, 0u);
   SlaveTarget again;
   again.Read(Wants(2, 0), At(0));
-  again.See(std::vector{Runs(1, -5000), Runs(2, 5000)}, At(1));
+  again.Observe(std::vector{Runs(1, -5000), Runs(2, 5000)}, At(1));
   EXPECT_EQ(again.counts().connected, 1u);
 }
 
 TEST(SlaveTargetTest, ThoseThatFailAtOnceAreTriedOneByOne) {
   SlaveTarget target;
   target.Read(Wants(5, 0), At(0));
-  target.See({}, At(0));
+  target.Observe({}, At(0));
   for (int i = 0; i < 2; ++i) target.Ended(false, Duration::Millis(100), At(1));
   EXPECT_FALSE(target.backs_off());
   EXPECT_EQ(target.Decide(At(1), kMost).start, 5u);
@@ -201,20 +201,20 @@ TEST(SlaveTargetTest, ThoseThatFailAtOnceAreTriedOneByOne) {
   // Others fail together with it.
   for (int i = 0; i < 20; ++i) target.Ended(false, Duration::Millis(100), At(2));
   EXPECT_EQ(*target.backs_off(), At(6));
-  target.See(std::vector{Queued(1), Queued(2)}, At(3));
+  target.Observe(std::vector{Queued(1), Queued(2)}, At(3));
   EXPECT_EQ(target.Decide(At(3), kMost), (SlaveOrders{.withdraw = 2}));
-  target.See({}, At(6));
+  target.Observe({}, At(6));
   EXPECT_EQ(target.Decide(At(6), kMost), (SlaveOrders{.start = 1}));
-  target.See(std::vector{Queued(3)}, At(7));
+  target.Observe(std::vector{Queued(3)}, At(7));
   EXPECT_EQ(target.Decide(At(7), kMost), SlaveOrders());
-  target.See(std::vector{Runs(3, 8)}, At(8));
+  target.Observe(std::vector{Runs(3, 8)}, At(8));
   EXPECT_EQ(target.Decide(At(8), kMost), SlaveOrders());
   target.Ended(false, Duration::Millis(100), At(9));
   EXPECT_EQ(*target.backs_off(), At(19));
   EXPECT_EQ(target.Decide(At(18), kMost), SlaveOrders());
   // This one stays.
-  target.See(std::vector{Runs(4, 20)}, At(20));
-  target.See(std::vector{Runs(4, 20)}, At(30));
+  target.Observe(std::vector{Runs(4, 20)}, At(20));
+  target.Observe(std::vector{Runs(4, 20)}, At(30));
   EXPECT_FALSE(target.backs_off());
   EXPECT_EQ(target.Decide(At(30), kMost).start, 4u);
 }
@@ -302,7 +302,7 @@ class World {
     for (const Slave& slave : slaves_) {
       there.push_back({slave.id, slave.started != 0, At(1.0 * slave.started)});
     }
-    target_.See(there, now);
+    target_.Observe(there, now);
     SlaveOrders orders = target_.Decide(now, kMost);
     for (uint64_t i = 0; i < orders.start; ++i) {
       int64_t wait = queue_ == 0 ? 0 : static_cast<int64_t>(prng_.Below(1u * queue_));

@@ -43,7 +43,7 @@ void Watch::TellTrouble(std::string& told, const std::string& text) {
   told = text;
 }
 
-void Watch::Look(Instant now, uint64_t most) {
+void Watch::Poll(Instant now, uint64_t most) {
   ReadFile(now);
   if (target_.Phase(now) == FilePhase::kUnread || AwaitsMaster(now)) return;
   Status done = Oversee(now, most);
@@ -57,11 +57,11 @@ bool Watch::AwaitsMaster(Instant now) {
   if (phase == FilePhase::kActive) was_active_ = true;
   if (was_active_ || state_ == State::kRefused || now >= *first_seen_ + kNextMaster) return false;
   if (first) {
-    Say(fmt::format("its computation {}; waiting {} for another master",
-                    phase == FilePhase::kFinished ? "has finished"
-                    : phase == FilePhase::kFailed ? "has failed"
-                                                  : "is stale",
-                    FormatDuration(kNextMaster)));
+    Report(fmt::format("its computation {}; waiting {} for another master",
+                       phase == FilePhase::kFinished ? "has finished"
+                       : phase == FilePhase::kFailed ? "has failed"
+                                                     : "is stale",
+                       FormatDuration(kNextMaster)));
   }
   return true;
 }
@@ -93,10 +93,10 @@ Status Watch::Oversee(Instant now, uint64_t most) {
     FilePhase phase = target_.Phase(now);
     return phase == FilePhase::kActive ? Status() : CloseOnce(phase);
   }
-  auto roster = TRY(slaves_->Look());
+  auto roster = TRY(slaves_->List());
   job_ = roster.job;
   for (const SlaveEnd& end : roster.ended) target_.Ended(end.done, end.ran, now);
-  target_.See(roster.there, now);
+  target_.Observe(roster.there, now);
   counts_ = target_.counts();
   TellEnds(roster.ended, now);
   FilePhase phase = target_.Phase(now);
@@ -137,11 +137,12 @@ Status Watch::CloseOnce(FilePhase phase) {
   closed_ = true;
   counts_.queued = 0;
   if (state_ == State::kFinished) {
-    Say("finished" + LeftText());
+    Report("finished" + LeftText());
   } else if (state_ == State::kFailed) {
-    Say("failed: its master ended by an exception" + LeftText());
+    Report("failed: its master ended by an exception" + LeftText());
   } else {
-    Say("stale: its master has not written it in time and is probably dead; no more slaves start" +
+    Report(
+        "stale: its master has not written it in time and is probably dead; no more slaves start" +
         LeftText());
   }
   return {};
@@ -152,19 +153,19 @@ void Watch::TellEnds(const std::vector<SlaveEnd>& ends, Instant now) {
   auto failed = std::ranges::count_if(ends, [](const SlaveEnd& end) { return !end.done; });
   if (failed > 0) {
     const SlaveEnd& last = *std::ranges::find(ends.rbegin(), ends.rend(), false, &SlaveEnd::done);
-    Say(fmt::format("{} ended {} after {}{}",
-                    failed == 1 ? "a slave" : fmt::format("{} slaves, the last one", failed),
-                    last.how, FormatDuration(last.ran),
-                    last.last_words.empty() ? "" : ": " + last.last_words));
+    Report(fmt::format("{} ended {} after {}{}",
+                       failed == 1 ? "a slave" : fmt::format("{} slaves, the last one", failed),
+                       last.how, FormatDuration(last.ran),
+                       last.last_words.empty() ? "" : ": " + last.last_words));
   }
   auto until = target_.backs_off();
   if (until && !backed_off_) {
-    Say(
+    Report(
         fmt::format("slaves fail one after the other before they have connected; from now on one "
                     "at a time is tried, the next in {}",
                     FormatDuration(std::max(Duration(), *until - now))));
   } else if (!until && backed_off_) {
-    Say("a slave stays; the others are started again");
+    Report("a slave stays; the others are started again");
   }
   backed_off_ = until.has_value();
 }
@@ -173,7 +174,7 @@ void Watch::Leave() {
   if (closed_ || job_ == 0) return;
   Status left = slaves_->Close();
   if (!left) return settings_.say(settings_.shown + ": " + present::TextOf(left.error()));
-  Say("no more slaves start" + LeftText());
+  Report("no more slaves start" + LeftText());
 }
 
 bool Watch::ended() const {

@@ -38,7 +38,7 @@ class Watch {
       : settings_(std::move(settings)), slaves_(std::move(slaves)) {}
 
   // `most`: slaves of this file at once.
-  void Look(Instant now, uint64_t most);
+  void Poll(Instant now, uint64_t most);
   // Nothing more is started; for an overseer that is told to stop.
   void Leave();
 
@@ -63,7 +63,7 @@ class Watch {
   void TellEnds(const std::vector<SlaveEnd>& ends, Instant now);
   // The same trouble again and again is told once.
   void TellTrouble(std::string& told, const std::string& text);
-  void Say(const std::string& text) const { settings_.say(settings_.shown + ": " + text); }
+  void Report(const std::string& text) const { settings_.say(settings_.shown + ": " + text); }
 
   const WatchSettings settings_;
   const std::unique_ptr<Slaves> slaves_;

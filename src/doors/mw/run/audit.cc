@@ -17,7 +17,7 @@ Result<std::unique_ptr<Audit>> Audit::Open(os::Loop& loop, const std::string& pa
   return audit;
 }
 
-void Audit::Say(const audit::Event& event) {
+void Audit::Record(const audit::Event& event) {
   const Instant now = loop_.Now();
   if (lines_.empty()) {
     loop_.Post([this, alive = std::weak_ptr(alive_)] {

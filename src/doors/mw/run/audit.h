@@ -20,12 +20,12 @@ class Audit {
                                              int otherwise);
   ~Audit() { Flush(); }
 
-  void Say(const audit::Event& event);
+  void Record(const audit::Event& event);
   // Reports an event that happens for each packet.
-  void SayOften(const audit::Event& event) {
-    if (fd_) Say(event);
+  void RecordOften(const audit::Event& event) {
+    if (fd_) Record(event);
   }
-  // True if SayOften reports anything.
+  // True if RecordOften reports anything.
   bool often() const { return static_cast<bool>(fd_); }
   void Flush();
 

@@ -34,7 +34,7 @@ ConstantServer::Line::~Line() {
   }
 }
 
-void ConstantServer::Line::Want(const wire::WantPiece& want) {
+void ConstantServer::Line::RequestPiece(const wire::WantPiece& want) {
   if (wants_.size() >= kPiecesAhead) return;
   wants_.push_back(want);
   if (wants_.size() == 1) {
@@ -44,8 +44,8 @@ void ConstantServer::Line::Want(const wire::WantPiece& want) {
   }
 }
 
-// One piece in a turn of the loop, so that others are served in between. Every question that Want
-// has accepted has an answer: without bytes where the constant has ended.
+// One piece in a turn of the loop, so that others are served in between. Every question
+// that RequestPiece has accepted has an answer: without bytes where the constant has ended.
 void ConstantServer::Line::Send() {
   const wire::WantPiece want = wants_.front();
   wants_.pop_front();

@@ -40,7 +40,7 @@ class ConstantServer {
     Line(const Line&) = delete;
     Line& operator=(const Line&) = delete;
 
-    void Want(const wire::WantPiece& want);
+    void RequestPiece(const wire::WantPiece& want);
 
    private:
     friend class ConstantServer;

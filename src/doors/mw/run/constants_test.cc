@@ -130,10 +130,10 @@ TEST_F(ConstantServerTest, PiecesAreSentAsTheyAreAskedFor) {
   auto one = all_->Add(Text(kConstantPiece + 5)).value();
   const JobId number = NumberOf(one->id());
   Slave slave(server_);
-  slave.line.Want({number, 0});
-  slave.line.Want({number, 1});
-  slave.line.Want({number, 2});  // there is none
-  slave.line.Want({JobId(kConstantMark | 77), 0});
+  slave.line.RequestPiece({number, 0});
+  slave.line.RequestPiece({number, 1});
+  slave.line.RequestPiece({number, 2});  // there is none
+  slave.line.RequestPiece({JobId(kConstantMark | 77), 0});
   loop_.RunUntilIdle();
   EXPECT_EQ(slave.pieces(), (std::vector<size_t>{kConstantPiece, 5, 0, 0}));
   EXPECT_EQ(slave.begun, std::vector<uint64_t>{kConstantPiece + 5});
@@ -142,7 +142,7 @@ TEST_F(ConstantServerTest, PiecesAreSentAsTheyAreAskedFor) {
 TEST_F(ConstantServerTest, OnlyAFewPiecesAreOnTheirWay) {
   auto one = all_->Add(Text(kConstantPiece)).value();
   Slave slave(server_);
-  for (int i = 0; i < 1000; ++i) slave.line.Want({NumberOf(one->id()), 0});
+  for (int i = 0; i < 1000; ++i) slave.line.RequestPiece({NumberOf(one->id()), 0});
   loop_.RunUntilIdle();
   EXPECT_EQ(slave.pieces().size(), kPiecesAhead);
 }
@@ -151,9 +151,9 @@ TEST_F(ConstantServerTest, ThoseWhoHaveADroppedOneHearOfIt) {
   auto one = all_->Add(Text(10)).value(), two = all_->Add(Text(10)).value();
   Slave has(server_), has_other(server_);
   auto gone = std::make_unique<Slave>(server_);
-  has.line.Want({NumberOf(one->id()), 0});
-  gone->line.Want({NumberOf(one->id()), 0});
-  has_other.line.Want({NumberOf(two->id()), 0});
+  has.line.RequestPiece({NumberOf(one->id()), 0});
+  gone->line.RequestPiece({NumberOf(one->id()), 0});
+  has_other.line.RequestPiece({NumberOf(two->id()), 0});
   loop_.RunUntilIdle();
   gone.reset();
   const JobId number = NumberOf(one->id());
@@ -161,7 +161,7 @@ TEST_F(ConstantServerTest, ThoseWhoHaveADroppedOneHearOfIt) {
   loop_.RunUntilIdle();
   EXPECT_EQ(has.closed(), 1u);
   EXPECT_EQ(has_other.closed(), 0u);
-  has.line.Want({number, 0});
+  has.line.RequestPiece({number, 0});
   loop_.RunUntilIdle();
   EXPECT_EQ(has.pieces(), (std::vector<size_t>{10, 0})) << "it is answered that there is none";
   two.reset();
@@ -212,11 +212,11 @@ class SlaveConstantsTest : public testing::Test {
   }
   bool Put(JobId job, uint32_t piece, std::string bytes) {
     wire::ToNode message = wire::PutPiece{job, piece, std::move(bytes)};
-    return constants_.Take(message);
+    return constants_.Accept(message);
   }
   bool Close(JobId job) {
     wire::ToNode message = wire::CloseJob{job};
-    return constants_.Take(message);
+    return constants_.Accept(message);
   }
 
   SlaveConstants constants_;
@@ -291,7 +291,7 @@ TEST_F(SlaveConstantsTest, WhatElseComesIsNotForThem) {
   EXPECT_FALSE(Put(JobId(1), 0, "x"));
   EXPECT_FALSE(Close(JobId(1)));
   wire::ToNode taken = wire::ReportsTaken{1};
-  EXPECT_FALSE(constants_.Take(taken));
+  EXPECT_FALSE(constants_.Accept(taken));
   EXPECT_TRUE(Close(kSixNumber)) << "and of one that nobody needs nothing happens";
 }
 

@@ -19,7 +19,7 @@ struct InboxTest : testing::Test {
   void Come(uint64_t number, size_t size = 60'000) {
     std::vector<WaitingResult> all;
     all.push_back(
-        keeper.Keep({.task = {number}, .algorithm = "make", .bytes = std::string(size, 'x')}));
+        keeper.Store({.task = {number}, .algorithm = "make", .bytes = std::string(size, 'x')}));
     Ledger::Effects nothing;
     inbox.Add(std::move(all), nothing);
   }

@@ -74,7 +74,7 @@ Result<std::shared_ptr<MasterConstant>> MasterConstants::Add(std::string bytes) 
     }
     id = life_ | kConstantMark | ++last_;
   }
-  return Keep(id, std::move(bytes));
+  return Store(id, std::move(bytes));
 }
 
 Result<std::shared_ptr<MasterConstant>> MasterConstants::Restore(uint64_t id, std::string bytes) {
@@ -86,14 +86,14 @@ Result<std::shared_ptr<MasterConstant>> MasterConstants::Restore(uint64_t id, st
     std::lock_guard lock(mutex_);
     last_ = std::max(last_, number.value & ~kConstantMark);
   }
-  return Keep(id, std::move(bytes));
+  return Store(id, std::move(bytes));
 }
 
-Result<std::shared_ptr<MasterConstant>> MasterConstants::Keep(uint64_t id, std::string bytes) {
+Result<std::shared_ptr<MasterConstant>> MasterConstants::Store(uint64_t id, std::string bytes) {
   std::shared_ptr<MasterConstant> made(
       new MasterConstant(id, std::move(bytes), shared_from_this()));
   made->held_ = link::HeldMemory(memory_);
-  if (!made->held_.Take(made->size())) {
+  if (!made->held_.Acquire(made->size())) {
     {
       std::lock_guard lock(mutex_);
       if (!spool_) spool_.emplace();

@@ -81,7 +81,7 @@ class MasterConstants : public std::enable_shared_from_this<MasterConstants> {
  private:
   friend class MasterConstant;
   explicit MasterConstants(const Limits& limits);
-  Result<std::shared_ptr<MasterConstant>> Keep(uint64_t id, std::string bytes);
+  Result<std::shared_ptr<MasterConstant>> Store(uint64_t id, std::string bytes);
   void Dropped(uint64_t id);
 
   const Limits limits_;

@@ -84,7 +84,7 @@ class MasterHub::Inside final : public hub::Watcher {
   void Restore(StateFile::Kept kept);
   void Submit(std::vector<task> tasks);
   void Want(group which, int64_t change) {
-    ledger_.Want(which, change);
+    ledger_.AdjustWanted(which, change);
     WriteFileSoon();
   }
   bool Free(slave_id slave);
@@ -186,8 +186,8 @@ Status MasterHub::Inside::Begin() {
   auto audit = Audit::Open(loop_, options_.audit_file, os::kStderr);
   if (!audit) return std::unexpected(audit.error());
   audit_ = std::move(*audit);
-  audit_->Say(audit::Version(SPATE_VERSION));
-  audit_->Say(audit::MasterInit(options_.member_id));
+  audit_->Record(audit::Version(SPATE_VERSION));
+  audit_->Record(audit::MasterInit(options_.member_id));
   auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
   if (!program) return Within("--mw-slave-executable", program.error());
   executable_ = std::move(*program);
@@ -273,8 +273,8 @@ Status MasterHub::Inside::OpenHub() {
        .stepped = [this] { Stepped(); }}));
   hub_ = std::move(hub);
   auto at = hub_->OpenDoor();
-  audit_->Say({"MASTER", at ? "to look at it: spate top --at " + *at
-                            : "nobody can look at it: " + at.error().message});
+  audit_->Record({"MASTER", at ? "to look at it: spate top --at " + *at
+                               : "nobody can look at it: " + at.error().message});
   return {};
 }
 
@@ -298,7 +298,7 @@ hub::Door::Options MasterHub::Inside::DoorOptions() {
   with.connections = kSlavesMost;
   with.suspect_after = options_.client_timeout;
   with.output_memory = memory_;
-  with.log = [this](std::string line) { audit_->Say({"MW-INTERNAL", std::move(line)}); };
+  with.log = [this](std::string line) { audit_->Record({"MW-INTERNAL", std::move(line)}); };
   with.judge = [this](const link::Guest& guest) { return Judge(guest); };
   with.joined = [this](NodeId node, const std::string& peer, std::unique_ptr<hub::NodePort> port) {
     return Joined(SlaveFor(node), peer, std::move(port));
@@ -315,7 +315,7 @@ Status MasterHub::Inside::ListenAt(const os::Address& address) {
   door->TellAbout(facts);
   for (const std::string& at : facts.addresses) {
     if (auto parsed = os::ParseAddress(at)) place_.port = parsed->port;
-    audit_->Say(audit::MasterReady(at));
+    audit_->Record(audit::MasterReady(at));
   }
   doors_.push_back(std::move(door));
   return {};
@@ -328,7 +328,7 @@ void MasterHub::Inside::ListenHere() {
   with.permissions = 0600;
   auto door = hub::Door::Open(loop_, service(), nullptr, std::move(with));
   if (!door) {
-    audit_->Say(
+    audit_->Record(
         {"MASTER", "slaves of this machine come over the network: " + door.error().message});
     return;
   }
@@ -376,7 +376,7 @@ void MasterHub::Inside::Submit(std::vector<task> tasks) {
 
 bool MasterHub::Inside::Free(slave_id slave) {
   const bool there = ledger_.Free(slave);
-  if (there) audit_->Say(audit::Freed(slave.value));
+  if (there) audit_->Record(audit::Freed(slave.value));
   Carry();
   return there;
 }
@@ -418,7 +418,7 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
 
 // Carries out the effects of the ledger's news.
 void MasterHub::Inside::Carry() {
-  Ledger::Effects effects = ledger_.Take();
+  Ledger::Effects effects = ledger_.DrainEffects();
   for (engine::Event& event : effects.events) {
     if (auto* submit = std::get_if<engine::SubmitJob>(&event)) {
       hub_->Submit(std::move(*submit), {.name = settings_->name, .cwd = settings_->cwd}, settings_);
@@ -434,7 +434,7 @@ void MasterHub::Inside::Carry() {
 void MasterHub::Inside::Deliver(Ledger::Effects& effects) {
   std::vector<WaitingResult> kept;
   kept.reserve(effects.results.size());
-  for (result& each : effects.results) kept.push_back(keeper_.Keep(std::move(each)));
+  for (result& each : effects.results) kept.push_back(keeper_.Store(std::move(each)));
   std::lock_guard lock(inbox_.mutex);
   inbox_.slaves = ledger_.slaves();
   inbox_.runnable = ledger_.runnable();
@@ -456,9 +456,9 @@ void MasterHub::Inside::HoldTasks() {
     return;
   }
   told_held_ = loop_.Now();
-  audit_->Say({"MASTER", fmt::format("{} of results wait to be taken; slaves get no new tasks "
-                                     "until then (--mw-result-memory)",
-                                     FormatSize(memory_->most()))});
+  audit_->Record({"MASTER", fmt::format("{} of results wait to be taken; slaves get no new tasks "
+                                        "until then (--mw-result-memory)",
+                                        FormatSize(memory_->most()))});
 }
 
 void MasterHub::Inside::ResultsTaken() {
@@ -484,7 +484,7 @@ void MasterHub::Inside::Fail(const std::string& why) {
 // ---- Slaves ------------------------------------------------------------------------------------
 
 std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link::Guest& guest) {
-  audit_->Say(audit::NewClient(guest.peer));
+  audit_->Record(audit::NewClient(guest.peer));
   if (auto why = WhyNoSlave(guest, {access_, options_.member_id, words_}, *audit_)) {
     return std::unexpected(std::move(*why));
   }
@@ -497,9 +497,9 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
                                                          std::unique_ptr<hub::NodePort> port) {
   const bool is_here = peer.starts_with("unix:");
   const group joined = ledger_.Arrived(slave, is_here ? place_.host : peer);
-  audit_->Say(
+  audit_->Record(
       audit::Connecting(slave.value, peer, options_.member_id, static_cast<audit::Group>(joined)));
-  audit_->Say(audit::Became(slave.value, audit::State::kIdle));
+  audit_->Record(audit::Became(slave.value, audit::State::kIdle));
   auto channel = std::make_unique<SlaveChannel>(
       std::move(port), constants_,
       SlaveChannel::Events{
@@ -508,7 +508,7 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
           .offer = [this, slave](Offer said) { return ledger_.Offers(slave, std::move(said)); },
           .constant =
               [this, slave](uint64_t bytes) {
-                audit_->SayOften(audit::SentConstant(slave.value, bytes));
+                audit_->RecordOften(audit::SentConstant(slave.value, bytes));
               },
           .begins = [this](const AttemptRef& ref) { return ledger_.Begins(ref); }});
   slaves_[slave] = channel.get();
@@ -523,13 +523,13 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
 void MasterHub::Inside::Dismiss(slave_id slave) {
   auto at = slaves_.find(slave);
   if (at == slaves_.end()) return;
-  audit_->Say(audit::TryShutdown(slave.value));
+  audit_->Record(audit::TryShutdown(slave.value));
   at->second->Refuse(failed_ ? wire::Refusal{wire::RefusalCode::kOther, "the master has failed"}
                              : wire::Refusal{wire::RefusalCode::kRemoved, "the work is done"});
 }
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
-  if (!ledger_.IsBusy(slave)) audit_->SayOften(audit::Became(slave.value, audit::State::kBusy));
+  if (!ledger_.IsBusy(slave)) audit_->RecordOften(audit::Became(slave.value, audit::State::kBusy));
   ledger_.Given(slave, lease.job, lease.tasks, loop_.Now());
   {
     std::lock_guard lock(inbox_.mutex);
@@ -542,7 +542,7 @@ void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
       tasks += ledger_.TasksOf(lease.job, range.first + k).size();
     }
   }
-  audit_->SayOften(audit::SentTasks(slave.value, tasks));
+  audit_->RecordOften(audit::SentTasks(slave.value, tasks));
 }
 
 void MasterHub::Inside::Told(slave_id slave, const wire::ToHub& message) {
@@ -553,7 +553,7 @@ void MasterHub::Inside::Told(slave_id slave, const wire::ToHub& message) {
     for (const AttemptEnd& end : ends->ends) {
       tasks += ledger_.TasksOf(end.ref.job, end.ref.index).size();
     }
-    audit_->SayOften(audit::GotResults(slave.value, tasks));
+    audit_->RecordOften(audit::GotResults(slave.value, tasks));
   }
 }
 
@@ -562,15 +562,15 @@ void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
   if (at == slaves_.end()) return;
   using Why = link::Ended::Why;
   if (ended.why == Why::kSilent) {
-    audit_->Say(audit::Lost(slave.value, audit::Loss::kTimeout));
+    audit_->Record(audit::Lost(slave.value, audit::Loss::kTimeout));
   } else if (ended.why == Why::kByPeer || ended.why == Why::kLost || ended.why == Why::kAsked) {
-    audit_->Say(audit::Lost(slave.value, audit::Loss::kClosed));
+    audit_->Record(audit::Lost(slave.value, audit::Loss::kClosed));
   } else {
-    audit_->Say(audit::Lost(slave.value, audit::Loss::kProblem, ended.text));
+    audit_->Record(audit::Lost(slave.value, audit::Loss::kProblem, ended.text));
   }
-  audit_->Say(audit::Became(slave.value, audit::State::kDisconnected));
+  audit_->Record(audit::Became(slave.value, audit::State::kDisconnected));
   slaves_.erase(at);
-  ledger_.Gone(slave);
+  ledger_.Disconnected(slave);
   Carry();
   if (slaves_.empty()) Finished();
 }
@@ -582,12 +582,12 @@ void MasterHub::Inside::OnEnded(const engine::NoticeEnded& notice, const TaskOut
   const slave_id slave = audit_->often() ? ledger_.SlaveOf(ref.job, ref.index) : slave_id();
   if (slave && notice.verdict == Verdict::kRetry) {
     for (uint64_t task : ledger_.TasksOf(ref.job, ref.index)) {
-      audit_->SayOften(audit::Reclaimed(slave.value, task));
+      audit_->RecordOften(audit::Reclaimed(slave.value, task));
     }
   }
   ledger_.Ended(notice, answers ? *answers : "");
   if (slaves_.contains(slave) && !ledger_.IsBusy(slave)) {
-    audit_->SayOften(audit::Became(slave.value, audit::State::kIdle));
+    audit_->RecordOften(audit::Became(slave.value, audit::State::kIdle));
   }
   Carry();
 }
@@ -617,7 +617,7 @@ Status MasterHub::Inside::WriteFile() {
                     .slave_arguments = SlaveArguments(place_.host, place_.port),
                     .access = access::FormatAccess(access_)};
   auto written = file_->Write(WriteResourceFile(file), 0600);
-  if (written) audit_->Say(audit::WroteResourceFile(options_.resource_file));
+  if (written) audit_->Record(audit::WroteResourceFile(options_.resource_file));
   return written;
 }
 
@@ -643,7 +643,7 @@ void MasterHub::Inside::TryToWriteFile() {
   if (phase_ == Phase::kOver) return;
   auto written = WriteFile();
   if (!written && !std::exchange(file_problem_, true)) {
-    audit_->Say({"RESFILE", written.error().message});
+    audit_->Record({"RESFILE", written.error().message});
   }
   if (written) file_problem_ = false;
 }
@@ -655,7 +655,7 @@ void MasterHub::Inside::Hint() {
     return;
   }
   const std::string how = HowToStartSlaves(options_, executable_, place_);
-  audit_->Say(
+  audit_->Record(
       {"MASTER", fmt::format("{} tasks wait, and no slave has come yet: {}", ledger_.size(), how)});
 }
 
@@ -672,7 +672,7 @@ void MasterHub::Inside::Finish(bool failed, std::function<void()> done) {
   if (told_missing_ > 0) TryToWriteFile();  // nobody is to start slaves for it any more
   loop_.At(loop_.Now() + options_.shutdown_timeout, [this] {
     if (!finished_) return;
-    audit_->Say(
+    audit_->Record(
         {"MASTER", fmt::format("{} slaves have not heard that it is over", slaves_.size())});
     Finished();
   });
@@ -681,9 +681,9 @@ void MasterHub::Inside::Finish(bool failed, std::function<void()> done) {
 void MasterHub::Inside::Finished() {
   if (!finished_) return;
   phase_ = Phase::kOver;
-  if (auto written = WriteFile(); !written) audit_->Say({"RESFILE", written.error().message});
+  if (auto written = WriteFile(); !written) audit_->Record({"RESFILE", written.error().message});
   if (file_) file_->Release();
-  audit_->Say(audit::MasterEnd(options_.member_id));
+  audit_->Record(audit::MasterEnd(options_.member_id));
   audit_->Flush();
   std::exchange(finished_, nullptr)();
 }
@@ -719,7 +719,7 @@ MasterHub::~MasterHub() {
   if (thread_.joinable()) thread_.join();
 }
 
-void MasterHub::Ask(std::function<void()> fn) {
+void MasterHub::Invoke(std::function<void()> fn) {
   std::promise<void> done;
   loop_->Post([&] {
     fn();
@@ -732,13 +732,13 @@ void MasterHub::Submit(std::vector<task> tasks) {
   loop_->Post([this, tasks = std::move(tasks)]() mutable { inside_->Submit(std::move(tasks)); });
 }
 
-void MasterHub::Want(group which, int64_t change) {
+void MasterHub::AdjustWanted(group which, int64_t change) {
   loop_->Post([this, which, change] { inside_->Want(which, change); });
 }
 
 bool MasterHub::Free(slave_id slave) {
   bool there = false;
-  Ask([&] { there = inside_->Free(slave); });
+  Invoke([&] { there = inside_->Free(slave); });
   return there;
 }
 
@@ -748,13 +748,13 @@ void MasterHub::ResultsTaken() {
 
 std::vector<task> MasterHub::Cancel(const std::optional<std::vector<task_id>>& tasks) {
   std::vector<task> cancelled;
-  Ask([&] { cancelled = inside_->Cancel(tasks); });
+  Invoke([&] { cancelled = inside_->Cancel(tasks); });
   return cancelled;
 }
 
 std::string MasterHub::AlgorithmOf(task_id id) {
   std::string algorithm;
-  Ask([&] {
+  Invoke([&] {
     const task* what = inside_->ledger().Find(id.value);
     if (what != nullptr) algorithm = what->algorithm;
   });
@@ -763,7 +763,7 @@ std::string MasterHub::AlgorithmOf(task_id id) {
 
 std::vector<slave_info> MasterHub::ListSlaves() {
   std::vector<slave_info> all;
-  Ask([&] { all = inside_->ledger().ListSlaves(); });
+  Invoke([&] { all = inside_->ledger().ListSlaves(); });
   return all;
 }
 

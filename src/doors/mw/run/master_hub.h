@@ -44,7 +44,7 @@ class MasterHub {
   MasterHub& operator=(const MasterHub&) = delete;
 
   void Submit(std::vector<task> tasks);
-  void Want(group which, int64_t change);
+  void AdjustWanted(group which, int64_t change);
   // Called for an inbox that holds tasks.
   void ResultsTaken();
   // False: there is no such slave.
@@ -66,7 +66,7 @@ class MasterHub {
   class Inside;
   MasterHub();
   // Runs `fn` on the hub's thread, and waits for its end.
-  void Ask(std::function<void()> fn);
+  void Invoke(std::function<void()> fn);
 
   std::unique_ptr<os::RealLoop> loop_;
   std::unique_ptr<Inside> inside_;

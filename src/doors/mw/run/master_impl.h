@@ -36,7 +36,7 @@ class master::impl {
   void Send();
   events Wait(std::chrono::nanoseconds most);
   template <typename T>
-  std::vector<T> Take(std::vector<T> Inbox::* what);
+  std::vector<T> Drain(std::vector<T> Inbox::* what);
   std::vector<result> TakeResults();
   // Nullopt: all. How many it has cancelled.
   size_t Cancel(const std::optional<std::vector<task_id>>& tasks);
@@ -74,7 +74,7 @@ class master::impl {
 };
 
 template <typename T>
-std::vector<T> master::impl::Take(std::vector<T> Inbox::* what) {
+std::vector<T> master::impl::Drain(std::vector<T> Inbox::* what) {
   std::vector<T> all;
   {
     std::lock_guard lock(inbox.mutex);

@@ -67,9 +67,9 @@ std::shared_ptr<detail::constant_value> master::broadcast_bytes(std::string byte
 
 events master::wait(std::chrono::nanoseconds most) { return impl_.Wait(most); }
 std::vector<result> master::take_results() { return impl_.TakeResults(); }
-std::vector<task> master::take_unrunnable() { return impl_.Take(&Inbox::unrunnable); }
-std::vector<slave_info> master::take_arrived() { return impl_.Take(&Inbox::arrived); }
-std::vector<slave_info> master::take_lost() { return impl_.Take(&Inbox::lost); }
+std::vector<task> master::take_unrunnable() { return impl_.Drain(&Inbox::unrunnable); }
+std::vector<slave_info> master::take_arrived() { return impl_.Drain(&Inbox::arrived); }
+std::vector<slave_info> master::take_lost() { return impl_.Drain(&Inbox::lost); }
 
 void master::set_target_of(std::string_view algorithm, std::size_t count) {
   impl_.targets[std::string(algorithm)] = count;
@@ -111,11 +111,11 @@ std::size_t master::slaves() const {
 }
 
 void master::allocate(group which, std::size_t count) {
-  impl_.hub->Want(which, static_cast<int64_t>(count));
+  impl_.hub->AdjustWanted(which, static_cast<int64_t>(count));
 }
 
 void master::deallocate(group which, std::size_t count) {
-  impl_.hub->Want(which, -static_cast<int64_t>(count));
+  impl_.hub->AdjustWanted(which, -static_cast<int64_t>(count));
 }
 
 bool master::free_slave(slave_id slave) {
@@ -165,7 +165,7 @@ std::vector<std::string> pieces_of(std::string_view resource) {
 
 bool Seat::Step(std::chrono::nanoseconds most) {
   if (!packet_) {
-    packet_ = bench_.Take(slot_, most);
+    packet_ = bench_.Dequeue(slot_, most);
     if (!packet_) return false;
     auto calls = ReadCalls(packet_->calls);
     calls_ = calls ? std::move(*calls) : std::vector<Call>();

@@ -46,13 +46,13 @@ std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTer
                             ? guest.local->user == os::EffectiveUser() || guest.local->user == kRoot
                             : guest.Proves(terms.access.secret);
   if (greeting.role != wire::Role::kNode || !is_known) {
-    audit.Say(audit::Closed(guest.peer));
+    audit.Record(audit::Closed(guest.peer));
     return wire::Refusal{wire::RefusalCode::kCredential,
                          "this is not the credential of its slaves"};
   }
   const std::string& member = greeting.node_name;
   if (member != terms.member_id) {
-    audit.Say(audit::WrongMember(terms.member_id, member));
+    audit.Record(audit::WrongMember(terms.member_id, member));
     return wire::Refusal{wire::RefusalCode::kName,
                          fmt::format("it expects the member id '{}', not '{}' (--mw-member-id)",
                                      terms.member_id, member)};
@@ -60,7 +60,7 @@ std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTer
   auto other =
       WhyOtherBuild({terms.words, "the master's"}, {greeting.features, "the slave's program"});
   if (other.empty()) return std::nullopt;
-  audit.Say({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
+  audit.Record({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
   return wire::Refusal{
       wire::RefusalCode::kVersion,
       fmt::format("{}: master and slaves must be built of the same source", other)};

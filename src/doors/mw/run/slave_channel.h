@@ -44,7 +44,8 @@ class SlaveChannel final : public hub::NodePort {
   }
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
     under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
-      if (const auto* want = std::get_if<wire::WantPiece>(&message)) return line_.Want(*want);
+      if (const auto* want = std::get_if<wire::WantPiece>(&message))
+        return line_.RequestPiece(*want);
       // Whatever the slave has computed came before it.
       if (const auto* room = std::get_if<wire::RoomTaken>(&message)) {
         if (events_.begins(room->ref)) under_->Send(wire::Go{Epoch(1), room->ref});

@@ -68,7 +68,7 @@ std::vector<wire::WantPiece> SlaveConstants::Wants() {
   return wants;
 }
 
-bool SlaveConstants::Take(wire::ToNode& message) {
+bool SlaveConstants::Accept(wire::ToNode& message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message); piece && IsConstant(piece->job)) {
     std::lock_guard lock(mutex_);
     open_ -= open_ > 0 ? 1 : 0;

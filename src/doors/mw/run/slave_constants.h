@@ -33,7 +33,7 @@ class SlaveConstants {
   // Pieces to ask for now. One constant comes at a time, and a few pieces of it are on their way.
   std::vector<wire::WantPiece> Wants();
   // A piece, or the end of a constant. False: it is about something else.
-  bool Take(wire::ToNode& message);
+  bool Accept(wire::ToNode& message);
 
   // ---- The slave's threads
   // Waits until all are here, in `held`. Empty; or why that cannot be, for people. `stopped`: the

@@ -216,8 +216,8 @@ class SlaveNode::Inside {
 };
 
 Status SlaveNode::Inside::Begin() {
-  audit_->Say(audit::Version(SPATE_VERSION));
-  audit_->Say(audit::SlaveInit(options_.member_id));
+  audit_->Record(audit::Version(SPATE_VERSION));
+  audit_->Record(audit::SlaveInit(options_.member_id));
   bench_.OnLimit([this] { loop_.Post([this] { WatchLimit(); }); });
   auto master = FindMaster(options_);
   if (!master) {
@@ -278,7 +278,7 @@ void SlaveNode::Inside::Reached(
     std::expected<link::Connector::Met, link::Connector::Failure> result) {
   caller_.reset();
   if (!result) {
-    audit_->Say(audit::ConnectRefused(address()));
+    audit_->Record(audit::ConnectRefused(address()));
     const link::Connector::Failure& failure = result.error();
     std::string why = failure.error.message;
     if (failure.error.kind == ErrorKind::kPermission && !failure.refusal) {
@@ -291,8 +291,8 @@ void SlaveNode::Inside::Reached(
     return Lost(why, failure.lasting ? Duration() : kLookFor);
   }
   const NodeId id = result->welcome.node;
-  audit_->Say(audit::Connected(result->hub.Text(), result->self.Text()));
-  audit_->Say(audit::GotId(id.value));
+  audit_->Record(audit::Connected(result->hub.Text(), result->self.Text()));
+  audit_->Record(audit::GotId(id.value));
   bench_.Met({id.value});
   ++life_;
   executor_ = std::make_unique<BenchExecutor>(loop_, bench_);
@@ -314,7 +314,7 @@ void SlaveNode::Inside::Reached(
                              bench_.Go(go->ref);
                              return true;
                            }
-                           if (!bench_.constants().Take(message)) return false;
+                           if (!bench_.constants().Accept(message)) return false;
                            AskForConstants();
                            return true;
                          }};
@@ -350,12 +350,12 @@ void SlaveNode::Inside::Closed(const link::Ended& ended) {
     Drop();
     if (left_) return Left();
     if (code == wire::RefusalCode::kRemoved || code == wire::RefusalCode::kOther) {
-      audit_->Say(audit::GotShutdown());
+      audit_->Record(audit::GotShutdown());
       const bool failed = code == wire::RefusalCode::kOther;
       if (failed) why_ = "the master ended by an exception: the computation failed";
       return Over(failed ? How::kMasterFailed : How::kShutdown, audit::End::kMasterShutdown);
     }
-    audit_->Say(audit::MasterClosed());
+    audit_->Record(audit::MasterClosed());
     Lost(text);
   });
 }
@@ -368,7 +368,7 @@ void SlaveNode::Inside::Drop() {
 
 // The master may have been started again, and be elsewhere by now.
 void SlaveNode::Inside::Lost(const std::string& why, Duration look_for) {
-  audit_->Say({"MASTER", "LOST " + why});
+  audit_->Record({"MASTER", "LOST " + why});
   why_ = why;
   LookAgain(loop_.Now() + look_for);
 }
@@ -395,7 +395,7 @@ void SlaveNode::Inside::LookAgain(Instant until) {
 
 void SlaveNode::Inside::Over(How how, audit::End audited) {
   over_ = true;
-  audit_->Say(
+  audit_->Record(
       audit::SlaveEnd(audited, master_.member.empty() ? options_.member_id : master_.member));
   audit_->Flush();
   bench_.End(how, why_);

@@ -23,12 +23,12 @@ void ReadBack(const WaitingResult& from, result& what) {
 
 }  // namespace
 
-WaitingResult ResultKeeper::Keep(result what) {
+WaitingResult ResultKeeper::Store(result what) {
   WaitingResult waiting{.what = std::move(what)};
   result& kept = waiting.what;
   waiting.cost = sizeof(waiting) + kept.bytes.size() + kept.tag.size() + kept.failure.size();
   waiting.held = link::HeldMemory(memory_);
-  if (waiting.held.Take(waiting.cost) || kept.bytes.size() < kFileLeast) return waiting;
+  if (waiting.held.Acquire(waiting.cost) || kept.bytes.size() < kFileLeast) return waiting;
   std::string file = os::JoinPath(folder_, fmt::format("result-{}", ++files_));
   if (os::WriteFile(file, kept.bytes, 0600)) {
     waiting.file = std::move(file);

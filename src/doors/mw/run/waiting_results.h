@@ -24,7 +24,7 @@ class ResultKeeper {
  public:
   ResultKeeper(std::shared_ptr<link::OutputMemory> memory, std::string folder)
       : memory_(std::move(memory)), folder_(std::move(folder)) {}
-  WaitingResult Keep(result what);
+  WaitingResult Store(result what);
 
  private:
   const std::shared_ptr<link::OutputMemory> memory_;

@@ -30,7 +30,7 @@ struct WaitingResults : testing::Test {
 TEST_F(WaitingResults, ThatHaveNoRoomInMemoryAreInFilesAndComeBackWhole) {
   std::vector<WaitingResult> waiting;
   for (uint64_t i = 1; i <= 5; ++i) {
-    waiting.push_back(keeper.Keep(Of(i, kValue)));
+    waiting.push_back(keeper.Store(Of(i, kValue)));
     EXPECT_GE(waiting.back().cost, kValue);
   }
   EXPECT_LE(memory->used(), kMemory);
@@ -46,20 +46,20 @@ TEST_F(WaitingResults, ThatHaveNoRoomInMemoryAreInFilesAndComeBackWhole) {
   waiting.clear();
   EXPECT_EQ(memory->used(), 0u);
   EXPECT_EQ(files(), 0u);
-  (void)keeper.Keep(Of(1, kMemory / 2));
+  (void)keeper.Store(Of(1, kMemory / 2));
   EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(WaitingResults, ShortOnesNeverBecomeFiles) {
   std::vector<WaitingResult> waiting;
-  waiting.push_back(keeper.Keep(Of(1, kMemory - 1000)));
-  for (uint64_t i = 2; i < 100; ++i) waiting.push_back(keeper.Keep(Of(i, 1000)));
+  waiting.push_back(keeper.Store(Of(1, kMemory - 1000)));
+  for (uint64_t i = 2; i < 100; ++i) waiting.push_back(keeper.Store(Of(i, 1000)));
   EXPECT_EQ(files(), 0u);
   EXPECT_LE(memory->used(), kMemory);
 }
 
 TEST_F(WaitingResults, WhatCannotBeReadBackHasFailed) {
-  WaitingResult waiting = keeper.Keep(Of(1, 2 * kMemory));
+  WaitingResult waiting = keeper.Store(Of(1, 2 * kMemory));
   ASSERT_FALSE(waiting.file.empty());
   ASSERT_TRUE(os::RemoveFile(waiting.file));
   const result back = Taken(std::move(waiting));
@@ -69,7 +69,7 @@ TEST_F(WaitingResults, WhatCannotBeReadBackHasFailed) {
 
 TEST_F(WaitingResults, AFullDiskLosesNothing) {
   ResultKeeper nowhere(memory, dir.Path("missing"));
-  WaitingResult waiting = nowhere.Keep(Of(1, 2 * kMemory));
+  WaitingResult waiting = nowhere.Store(Of(1, 2 * kMemory));
   EXPECT_EQ(Taken(std::move(waiting)).bytes, Of(1, 2 * kMemory).bytes);
 }
 

@@ -30,7 +30,7 @@ void Workbench::Begin(std::function<void()> ring) {
   WakeAll();
 }
 
-void Workbench::Put(Packet packet) {
+void Workbench::Enqueue(Packet packet) {
   CHECK(packet.slot >= 1 && packet.slot <= slots_.size());
   std::lock_guard lock(mutex_);
   packet.life = life_;
@@ -168,7 +168,8 @@ void Workbench::Overdue(Slot& slot, Instant now, Duration time) {
   done_.push_back(std::move(done));
 }
 
-std::optional<Workbench::Packet> Workbench::Take(uint16_t number, std::chrono::nanoseconds most) {
+std::optional<Workbench::Packet> Workbench::Dequeue(uint16_t number,
+                                                    std::chrono::nanoseconds most) {
   std::unique_lock lock(mutex_);
   Slot& slot = slots_[number - 1];
   auto ready = [&] { return over_ || closed_ || (!overdue_ && !slot.packets.empty()); };
@@ -214,7 +215,7 @@ Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
     return TaskOutputPtr(std::move(output));
   }
   auto held = std::make_shared<link::HeldMemory>(memory_);
-  if (held->Take(answers.size())) {
+  if (held->Acquire(answers.size())) {
     output->out.bytes = std::move(answers);
     return TaskOutputPtr(output.release(), [held](const TaskOutput* old) { delete old; });
   }
@@ -296,10 +297,10 @@ void BenchExecutor::Later(std::function<void()> tell) {
 }
 
 void BenchExecutor::Start(node::StartOrder order) {
-  bench_.Put({.ref = order.ref,
-              .slot = order.slot,
-              .calls = std::move(order.body.input),
-              .pieces = std::move(order.given)});
+  bench_.Enqueue({.ref = order.ref,
+                  .slot = order.slot,
+                  .calls = std::move(order.body.input),
+                  .pieces = std::move(order.given)});
 }
 
 void BenchExecutor::Withdraw(const AttemptRef& ref) {

@@ -55,7 +55,7 @@ class Workbench {
   // ---- The network's thread
   // From now on packets are of another master, and no other ones count.
   void Begin(std::function<void()> ring);
-  void Put(Packet packet);
+  void Enqueue(Packet packet);
   // Nobody wants the result of a packet that has begun.
   void Stop(const AttemptRef& ref);
   // The slot that it was for; nullopt: it is not here, or has begun.
@@ -86,12 +86,12 @@ class Workbench {
 
   // ---- The threads that compute, each for its slot
   // Waits for a packet, for at most so long; nullopt: there is none, or it is over.
-  std::optional<Packet> Take(uint16_t slot, std::chrono::nanoseconds most);
+  std::optional<Packet> Dequeue(uint16_t slot, std::chrono::nanoseconds most);
   // Nothing more is begun.
   void Close();
   // True if nobody wants to hear of the packet that the slot's thread has; on any thread.
   bool IsStopped(uint16_t slot) const { return slots_[slot - 1].stopped; }
-  // After Take: waits until the master knows that the slot begins this packet, and has whatever
+  // After Dequeue: waits until the master knows that the slot begins this packet, and has whatever
   // was computed before. False: nobody wants it any more.
   bool AwaitGo(const Packet& packet);
   // Before and after each call of an algorithm. Then: whether the packet is wanted (still).

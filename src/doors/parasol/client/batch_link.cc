@@ -16,12 +16,12 @@ constexpr Duration kPatience = Duration::Seconds(60);
 
 std::string BatchSubmission(const std::string& results) { return "para/" + results; }
 
-Status BatchLink::Ask(wire::Question question, const AcceptAnswer& take) {
+Status BatchLink::Query(wire::Question question, const AcceptAnswer& take) {
   const bool reads = wire::IsOfJournal(question.number());
   Instant last = loop_.Now() + kPatience;
   for (Duration pause = kFirstLinkPause;; pause = std::min(pause + pause, kLongestLinkPause)) {
     bool taken = false;
-    auto asked = call_.Ask(question, [&](std::string_view bytes) {
+    auto asked = call_.Query(question, [&](std::string_view bytes) {
       taken = true;
       return take(bytes);
     });
@@ -32,7 +32,7 @@ Status BatchLink::Ask(wire::Question question, const AcceptAnswer& take) {
 }
 
 Result<JobId> BatchLink::FindJob() {
-  auto work = TRY(client::AskOne(
+  auto work = TRY(client::QueryOne(
       *this, wire::LookAtWork{.submission = BatchSubmission(state_.name()), .user = {}}));
   return work.job;
 }

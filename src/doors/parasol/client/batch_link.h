@@ -25,7 +25,7 @@ class BatchLink final : public client::Asker {
 
   // Asker. Errors are the hub's own; kUnavailable: the hub is away, and the next question makes a
   // new connection. A hub that answers too many others is asked again for a while.
-  Status Ask(wire::Question question, const AcceptAnswer& take) override;
+  Status Query(wire::Question question, const AcceptAnswer& take) override;
   // The hub's job of the batch; 0 when it knows none.
   Result<JobId> FindJob();
   // The same; kNotFound when it knows none.

@@ -84,7 +84,7 @@ Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
 
 Status TrustNodesOfBatch(BatchLink& link) {
   auto job = TRY(link.NeedJob());
-  auto done = client::AskOne(link, wire::TrustNodes{job});
+  auto done = client::QueryOne(link, wire::TrustNodes{job});
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
@@ -102,22 +102,22 @@ std::unique_ptr<BatchClient> BatchClient::Of(client::HubSetting setting, const P
   return std::unique_ptr<BatchClient>(new BatchClient(std::move(setting), state));
 }
 
-Result<BatchClient::State> BatchClient::AskToReport() {
-  auto own = AskAbout("");
+Result<BatchClient::State> BatchClient::QueryForReport() {
+  auto own = QueryAbout("");
   if (!own || job_ != JobId()) return own;
   std::string owner = OwnerOf(os::DirName(link_.results()));
   if (owner.empty()) return own;
-  auto state = TRY(AskAbout(owner));
+  auto state = TRY(QueryAbout(owner));
   state.of_owner = true;
   return state;
 }
 
-Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
+Result<BatchClient::State> BatchClient::QueryAbout(const std::string& owner) {
   State state;
-  auto hub = TRY(client::AskOne(link_, wire::LookAtHub()));
+  auto hub = TRY(client::QueryOne(link_, wire::LookAtHub()));
   state.everybody = hub.queued + hub.running;
   job_ = JobId();
-  TRY(client::AskWork(
+  TRY(client::QueryWork(
       link_,
       wire::LookAtWork{
           .submission = BatchSubmission(link_.state().name()), .user = owner, .tasks = true},
@@ -136,7 +136,7 @@ Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t 
   auto from = static_cast<TaskIndex>(first);
   wire::ReadRows question{.tasks = {{job_, {{from, kLimits.tasks_per_job - from}}}},
                           .whole = RowKind::kParasol};
-  TRY(client::Ask(link_, question, [&](const wire::RowsRead& read) -> Status {
+  TRY(client::Query(link_, question, [&](const wire::RowsRead& read) -> Status {
     for (const RowFacts& facts : read.rows) {
       auto row = TRY(ReadParasolRow(facts.row));
       submitted.push_back({ParasolId(job_, facts.index), row.job, row.submitted});
@@ -168,7 +168,7 @@ Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, uint64_t 
 Result<uint64_t> BatchClient::Chill() {
   auto job = link_.FindJob();
   if (!job || *job == JobId()) return job ? Result<uint64_t>(0) : std::unexpected(job.error());
-  auto withdrawn = TRY(client::AskOne(link_, wire::Withdraw{*job}));
+  auto withdrawn = TRY(client::QueryOne(link_, wire::Withdraw{*job}));
   return withdrawn.count;
 }
 
@@ -182,7 +182,7 @@ Status BatchClient::Remove(std::span<const uint64_t> ids) {
     uint32_t number = PartsOfParasolId(id).task + 1;
     tasks.ranges.push_back({number, number, 1});
     if (tasks.ranges.size() < kIdsAtOnce && id != ids.back()) continue;
-    TRY(client::AskOne(link_, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
+    TRY(client::QueryOne(link_, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
     tasks.ranges.clear();
   }
   return {};
@@ -199,7 +199,7 @@ Status BatchClient::Change(const wire::ChangeJobs& change) {
   wire::ChangeJobs of_job = change;
   of_job.jobs = OnlyJob(*job);
   of_job.ended_too = true;
-  auto changed = client::AskOne(link_, std::move(of_job));
+  auto changed = client::QueryOne(link_, std::move(of_job));
   return changed ? Status() : std::unexpected(std::move(changed.error()));
 }
 
@@ -220,7 +220,7 @@ Status BatchClient::ClearSick() { return TrustNodesOfBatch(link_); }
 
 Status BatchClient::ResetCounts() {
   auto job = TRY(link_.NeedJob());
-  auto done = client::AskOne(link_, wire::ResetCounts{job});
+  auto done = client::QueryOne(link_, wire::ResetCounts{job});
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
@@ -228,11 +228,11 @@ Result<BatchClient::Freed> BatchClient::Free() {
   auto job = TRY(link_.FindJob());
   if (job == JobId()) return Freed::kNotFound;
   // A sick batch has not ended for the hub, whatever is left of it.
-  auto state = TRY(Ask());
+  auto state = TRY(QueryState());
   if (state.sick && state.unended.empty()) {
     TRY(ClearSick());
   }
-  auto freed = client::AskOne(link_, wire::Forget{.jobs = OnlyJob(job), .older_than = {}});
+  auto freed = client::QueryOne(link_, wire::Forget{.jobs = OnlyJob(job), .older_than = {}});
   if (freed) return Freed::kFreed;
   bool busy = freed.error().kind == ErrorKind::kBusy && !link_.call().interrupted();
   return busy ? Result<Freed>(Freed::kBusy) : std::unexpected(std::move(freed.error()));
@@ -240,7 +240,7 @@ Result<BatchClient::Freed> BatchClient::Free() {
 
 Result<std::string> BatchClient::FetchStderr(uint64_t id, const std::string& host) {
   auto job = TRY(link_.NeedJob());
-  auto told = TRY(client::AskOne(
+  auto told = TRY(client::QueryOne(
       link_, wire::ReadStderr{.node = host, .job = job, .task = PartsOfParasolId(id).task}));
   return std::move(told.text);
 }

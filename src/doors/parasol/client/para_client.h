@@ -47,8 +47,8 @@ class BatchClient final : public BatchHub {
   // On a hub that was found already.
   static std::unique_ptr<BatchClient> Of(client::HubSetting setting, const ParaState& state);
 
-  Result<State> Ask() override { return AskAbout(""); }
-  Result<State> AskToReport() override;
+  Result<State> QueryState() override { return QueryAbout(""); }
+  Result<State> QueryForReport() override;
   Status CatchUp() override;
   Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) override;
   Result<uint64_t> Submit(std::span<const Submission> jobs, uint64_t known,
@@ -67,7 +67,7 @@ class BatchClient final : public BatchHub {
 
  private:
   BatchClient(client::HubSetting setting, ParaState state);
-  Result<State> AskAbout(const std::string& owner);
+  Result<State> QueryAbout(const std::string& owner);
   // `change` lacks the job, which is made when there is none.
   Status Change(const wire::ChangeJobs& change);
   Status Watch();

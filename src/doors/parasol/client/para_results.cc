@@ -77,7 +77,7 @@ class ResultsLines {
 
 Result<ResultsLines> ResultsLines::Of(client::Asker& hub) {
   ResultsLines lines;
-  TRY(client::Ask(hub, wire::ListNodes(), [&](NodeFacts node) {
+  TRY(client::Query(hub, wire::ListNodes(), [&](NodeFacts node) {
     if (!node.temp_dir.empty()) lines.temp_dirs_[node.name] = std::move(node.temp_dir);
   }));
   return lines;
@@ -319,7 +319,7 @@ bool HasEnded(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return true;
   BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
-  auto work = client::AskOne(
+  auto work = client::QueryOne(
       link, wire::LookAtWork{.submission = BatchSubmission(link.state().name()), .user = {}});
   return !work || work->counts.queued + work->counts.leased == 0;
 }

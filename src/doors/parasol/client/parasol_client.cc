@@ -67,8 +67,8 @@ Result<client::HubSetting> SettingOf(const ParasolAsk& ask) {
 // nullopt: the hub knows no such node, or has removed it.
 Result<std::optional<NodeFacts>> FindNode(BatchLink& link, const std::string& name) {
   std::optional<NodeFacts> found;
-  auto asked = client::Ask(link, wire::ListNodes{.names = {name}},
-                           [&](NodeFacts node) { found = std::move(node); });
+  auto asked = client::Query(link, wire::ListNodes{.names = {name}},
+                             [&](NodeFacts node) { found = std::move(node); });
   if (!asked && asked.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(std::move(asked.error()));
   }
@@ -94,7 +94,7 @@ std::string StartLine(const HubFacts& hub, const std::optional<ParasolSite>& sit
 // kPermission: we are no administrator of the hub.
 Status NeedAdmin(BatchLink& link) {
   // A change of no node; the hub says who may make one.
-  auto done = client::AskOne(link, wire::ChangeNodes());
+  auto done = client::QueryOne(link, wire::ChangeNodes());
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
@@ -104,7 +104,7 @@ Status AddMachine(BatchLink& link, const std::vector<std::string>& words) {
   TRY(NeedAdmin(link));
   const std::string& host = words[0];
   auto resumed =
-      client::AskOne(link, wire::ChangeNodes{.names = {host}, .change = Change::kResume});
+      client::QueryOne(link, wire::ChangeNodes{.names = {host}, .change = Change::kResume});
   if (!resumed && resumed.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(std::move(resumed.error()));
   }
@@ -128,7 +128,7 @@ Result<bool> RemoveMachine(BatchLink& link, const std::vector<std::string>& word
   auto node = TRY(FindNode(link, words[0]));
   if (!node) return false;
   std::string reason = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
-  TRY(client::AskOne(
+  TRY(client::QueryOne(
       link, wire::ChangeNodes{.names = {words[0]}, .change = Change::kTurnAway, .reason = reason}));
   return true;
 }
@@ -155,7 +155,7 @@ Status Cancel(BatchLink& link, const Chosen& chosen) {
     for (const TaskRange& range : ranges) {
       tasks.ranges.push_back({range.first + 1, range.first + range.count, 1});
       if (tasks.ranges.size() < kChangedRanges && &range != &ranges.back()) continue;
-      TRY(client::AskOne(link, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
+      TRY(client::QueryOne(link, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
       tasks.ranges.clear();
     }
   }
@@ -165,8 +165,8 @@ Status Cancel(BatchLink& link, const Chosen& chosen) {
 // `ids`: 7 or 7-12. Those that name nothing, or what has ended, are no errors.
 Status RemoveJobs(BatchLink& link, const std::vector<std::string>& ids) {
   std::map<JobId, uint64_t> totals;
-  auto asked = client::AskWork(link, wire::LookAtWork(),
-                               [&](const JobWork& work) { totals[work.job] = work.counts.total; });
+  auto asked = client::QueryWork(
+      link, wire::LookAtWork(), [&](const JobWork& work) { totals[work.job] = work.counts.total; });
   if (!asked) return asked;
   Chosen chosen;
   for (const std::string& word : ids) {
@@ -185,11 +185,10 @@ Status RemoveJobs(BatchLink& link, const std::vector<std::string>& ids) {
 // The user's jobs with a command like the pattern (parasol.h).
 Status RemoveMatchingJobs(BatchLink& link, const std::string& user, const std::string& pattern) {
   std::vector<wire::RangesOfJob> theirs;
-  auto asked = client::AskWork(link, wire::LookAtWork{.submission = {}, .user = {}, .tasks = true},
-                               [&](JobWork work) {
-                                 if (work.user == user)
-                                   theirs.push_back({work.job, std::move(work.unended)});
-                               });
+  auto asked = client::QueryWork(
+      link, wire::LookAtWork{.submission = {}, .user = {}, .tasks = true}, [&](JobWork work) {
+        if (work.user == user) theirs.push_back({work.job, std::move(work.unended)});
+      });
   if (!asked) return asked;
   Chosen chosen;
   auto choose = [&](const std::vector<HubJob>& jobs) -> Status {
@@ -241,7 +240,7 @@ Parasol::Parasol(const ParasolAsk& ask, client::HubSetting setting, std::string 
 Status Parasol::Ping() {
   int64_t count = ask_.words.empty() ? 1 : std::strtoll(ask_.words[0].c_str(), nullptr, 10);
   for (int64_t i = 0; i < count; ++i) {
-    TRY(client::AskOne(link_, wire::LookAtHub()));
+    TRY(client::QueryOne(link_, wire::LookAtHub()));
   }
   return ParaPrint(fmt::format("Pinged hub {} times\n", count));
 }
@@ -346,7 +345,7 @@ Result<int> Parasol::WaitFor(uint64_t id, uint64_t results_before) {
   batch_ = BatchClient::Of(std::move(setting_), link_.state());
   std::string wanted = fmt::format("{}", id);
   for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
-    auto state = batch_->Ask();
+    auto state = batch_->QueryState();
     // A hub that is away has the job all the same.
     if (!state && state.error().kind != ErrorKind::kUnavailable) {
       return std::unexpected(state.error());

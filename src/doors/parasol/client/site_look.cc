@@ -32,10 +32,11 @@ void AddWork(std::vector<JobWork>& jobs, JobWork work) {
 // Leaves out nodes that were removed: these are no machines, nor missing ones.
 Status AddNodes(client::Asker& hub, SiteLook& look) {
   std::set<std::string, std::less<>> known;
-  auto asked = client::Ask(hub, wire::ListNodes{.names = {}, .removed = true}, [&](NodeFacts node) {
-    known.insert(node.name);
-    if (node.state != "removed") look.nodes.push_back(std::move(node));
-  });
+  auto asked =
+      client::Query(hub, wire::ListNodes{.names = {}, .removed = true}, [&](NodeFacts node) {
+        known.insert(node.name);
+        if (node.state != "removed") look.nodes.push_back(std::move(node));
+      });
   if (!asked || !look.site) return asked;
   for (const ParasolMachine& machine : look.site->machines) {
     if (!known.contains(machine.name)) look.missing.push_back(machine.name);
@@ -52,14 +53,14 @@ std::string OneLine(std::string text) {
 
 Result<SiteLook> SiteLook::At(client::Asker& hub, Depth depth) {
   SiteLook look;
-  auto facts = TRY(client::AskOne(hub, wire::LookAtHub()));
+  auto facts = TRY(client::QueryOne(hub, wire::LookAtHub()));
   look.hub = std::move(facts);
   if (!look.hub.site.empty()) {
     auto site = TRY(wire::FromBytes<ParasolSite>("the hub's site", look.hub.site, kMostInSite));
     look.site = std::move(site);
   }
   TRY(AddNodes(hub, look));
-  TRY(client::AskWork(
+  TRY(client::QueryWork(
       hub,
       wire::LookAtWork{.submission = {}, .user = {}, .tasks = depth.tasks, .reset = depth.reset},
       [&](JobWork work) { AddWork(look.jobs, std::move(work)); }));
@@ -179,8 +180,8 @@ Status AskForJobs(client::Asker& hub, const std::vector<wire::RangesOfJob>& task
   auto ask = [&]() -> Status {
     if (ranges == 0) return {};
     ranges = 0;
-    auto asked = client::Ask(hub, question,
-                             [&](const wire::RowsRead& read) { return TakeRows(read, take); });
+    auto asked = client::Query(hub, question,
+                               [&](const wire::RowsRead& read) { return TakeRows(read, take); });
     question.tasks.clear();
     return asked;
   };

@@ -100,7 +100,7 @@ Status TellIds(const JobWork& job) {
 Result<JobWork> WorkOfBatch(BatchLink& link, const std::string& owner) {
   std::vector<JobWork> pieces;
   for (const std::string& user : {std::string(), owner}) {
-    TRY(client::AskWork(
+    TRY(client::QueryWork(
         link,
         wire::LookAtWork{
             .submission = BatchSubmission(link.state().name()), .user = user, .tasks = true},
@@ -165,7 +165,7 @@ void AddSums(const JobSums& sums, HubBatch& batch) {
 // Jobs that have ended and are not in `known`.
 Result<std::vector<JobFacts>> OtherJobs(BatchLink& link, const std::vector<JobWork>& known) {
   std::vector<JobFacts> others;
-  auto asked = client::Ask(link, wire::ListJobs{.jobs = {}}, [&](wire::JobsListed listed) {
+  auto asked = client::Query(link, wire::ListJobs{.jobs = {}}, [&](wire::JobsListed listed) {
     for (JobFacts& job : listed.jobs) {
       if (!IsReadable(job.state)) continue;
       auto at = std::ranges::lower_bound(known, job.job, {}, &JobWork::job);
@@ -210,7 +210,7 @@ Status TellBatches(BatchLink& link, bool all) {
   std::map<JobId, HubBatch*> asked_about;
   wire::SumJobs question;
   auto ask = [&] {
-    return client::Ask(link, std::exchange(question, {}), [&](const JobSums& sums) {
+    return client::Query(link, std::exchange(question, {}), [&](const JobSums& sums) {
       AddSums(sums, *asked_about.at(sums.job));
       told.push_back(*asked_about.at(sums.job));
     });
@@ -251,7 +251,7 @@ Result<UsersByName> UsersOf(BatchLink& link, const SiteLook& look) {
     ++user.total_batches;
     user.finished += job.counts.succeeded;
   }
-  TRY(client::Ask(link, wire::ListUsers(), [&](const UserFacts& facts) {
+  TRY(client::Query(link, wire::ListUsers(), [&](const UserFacts& facts) {
     auto at = users.find(facts.user);
     if (at == users.end() || facts.rule.max_running == 0) return;
     int64_t& most = at->second.max_job;

@@ -55,10 +55,10 @@ class BatchQuestions {
   };
   virtual ~BatchQuestions() = default;
 
-  virtual Result<State> Ask() = 0;
+  virtual Result<State> QueryState() = 0;
   // For a report: where this user has no such batch, that of the owner of the folder; the next
   // SubmittedFrom is about the same.
-  virtual Result<State> AskToReport() { return Ask(); }
+  virtual Result<State> QueryForReport() { return QueryState(); }
   // Appends to para.results what has ended since it was last brought up to date. An error when the
   // file cannot be written.
   virtual Status CatchUp() = 0;

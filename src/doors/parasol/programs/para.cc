@@ -237,7 +237,7 @@ Result<int> Para::Create() {
   if (auto locked = Lock(); !locked) return Failed(locked);
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
+  auto state = (*hub)->QueryState();
   if (!state) return Failed(state);
   if (!state->unended.empty()) {
     return Fail(ErrorKind::kBusy, "This batch is currently running.  Please para stop first.");
@@ -296,7 +296,7 @@ Result<uint64_t> Para::ChillHub(ParaCycle& cycle) {
   if (!chilled) return Failed(chilled);
   Talk("Told hub to chill out");
   cycle.TellJobs();
-  if (auto looked = cycle.Look(); !looked) return Failed(looked);
+  if (auto looked = cycle.Refresh(); !looked) return Failed(looked);
   cycle.TellQueue();
   if (!cycle.caught_up()) return std::unexpected(cycle.caught_up().error());
   cycle.TellChecks();
@@ -324,7 +324,7 @@ Result<uint64_t> Para::EndRunning(ParaCycle& cycle) {
   if (auto removed = hub_->Remove(ids); !removed) return Failed(removed);
   Instant until = cycle.now() + kEndPatience;
   while (true) {
-    if (auto looked = cycle.Look(); !looked) return Failed(looked);
+    if (auto looked = cycle.Refresh(); !looked) return Failed(looked);
     if (cycle.state().unended.empty()) return ids.size();
     if (cycle.now() >= until) break;
     if (auto waited = hub_->WaitForChange(kEndLook); !waited) return Failed(waited);
@@ -397,7 +397,7 @@ Result<int> Para::ClearSickNodes() {
 Result<int> Para::FlushResults() {
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
+  auto state = (*hub)->QueryState();
   if (!state) return Failed(state);
   Talk("Told hub to flush the results file");
   if (!state->known) return Fail(ErrorKind::kNotFound, std::string(kNoBatch));
@@ -433,7 +433,7 @@ Result<int> Para::FreeBatch() {
 Result<int> Para::ShowSickNodes() {
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
+  auto state = (*hub)->QueryState();
   if (!state) return Failed(state);
   if (auto printed = ParaPrint(SickNodesText(state->sick_nodes)); !printed) {
     return Failed(printed);
@@ -583,7 +583,7 @@ Result<int> Para::Report() {
   if (options_.kill_minutes > 0 && writable) {
     if (auto turn = (*cycle)->TakeTurn(); !turn) return Failed(turn);
   }
-  if (auto looked = (*cycle)->Look(ParaCycle::For::kReport); !looked) return Failed(looked);
+  if (auto looked = (*cycle)->Refresh(ParaCycle::For::kReport); !looked) return Failed(looked);
   (*cycle)->TellQueue();
   (*cycle)->TellHeld();
   (*cycle)->TellChecks();

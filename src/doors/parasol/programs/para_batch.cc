@@ -87,7 +87,7 @@ void ParaBatch::Close(Open& open) {
   open.ended = true;
 }
 
-ParaBatch::Taken ParaBatch::Take(ParasolEnd end, const WhyFileFails& why) {
+ParaBatch::Taken ParaBatch::AcceptEnd(ParasolEnd end, const WhyFileFails& why) {
   Taken taken;
   Open* open = OpenOf(NumberOf(end.id));
   if (open == nullptr) return taken;

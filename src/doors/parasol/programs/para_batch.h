@@ -40,7 +40,7 @@ class ParaBatch {
     bool checked = false;               // files were looked at, and will not be again
     std::vector<std::string> messages;  // what checks of its output say that fail
   };
-  Taken Take(ParasolEnd end, const WhyFileFails& why);
+  Taken AcceptEnd(ParasolEnd end, const WhyFileFails& why);
   // Open submissions that are not in `state` are lost. After all that have ended were taken.
   void FindLost(const BatchHub::State& state);
   // Gives up one that runs.

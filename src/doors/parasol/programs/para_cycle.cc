@@ -1,4 +1,4 @@
-// A cycle: Look, then perhaps Push, then perhaps Save. What the hub has is asked first, and what
+// A cycle: Refresh, then perhaps Push, then perhaps Save. What the hub has is asked first, and what
 // has ended is read after that: whatever is in neither of them is lost.
 
 #include "doors/parasol/programs/para_cycle.h"
@@ -115,9 +115,9 @@ void ParaCycle::TellChecks() {
   messages_.clear();
 }
 
-Status ParaCycle::Look(For what) {
+Status ParaCycle::Refresh(For what) {
   step_began_ = now();
-  auto state = TRY(what == For::kReport ? parts_.hub.AskToReport() : parts_.hub.Ask());
+  auto state = TRY(what == For::kReport ? parts_.hub.QueryForReport() : parts_.hub.QueryState());
   state_ = std::move(state);
   TRY(AcceptSubmitted());
   TellTime("ask hub");
@@ -153,7 +153,7 @@ Status ParaCycle::AcceptResults() {
   auto take = [&](std::string_view lines, uint64_t offset) {
     ReadResultsResult read = ReadResults(lines, parts_.folder.Results(), offset);
     for (ParasolEnd& end : read.ends) {
-      ParaBatch::Taken taken = batch_.Take(std::move(end), parts_.why_file_fails);
+      ParaBatch::Taken taken = batch_.AcceptEnd(std::move(end), parts_.why_file_fails);
       changed_ |= taken.open;
       checked_ |= taken.checked;
       if (taken.checked) dots.Step();
@@ -237,7 +237,7 @@ Status ParaCycle::LetOthers() {
   Status again = TakeTurn();
   if (!paused) return paused;
   if (!again || !was_changed || changed_) return again;
-  TRY(Look());
+  TRY(Refresh());
   return caught_up_;
 }
 
@@ -259,7 +259,7 @@ Result<ParaCycle::Pushed> ParaCycle::Push() {
     TellTime("submit jobs");
     if (!retries && retries.error().kind == ErrorKind::kExists && ++surprises < kMostSurprises) {
       // A killed push was heard by the hub after we looked.
-      TRY(Look());
+      TRY(Refresh());
       if (!caught_up_) return std::unexpected(caught_up_.error());
       continue;
     }
@@ -303,7 +303,7 @@ Status ParaCycle::Save() {
 }
 
 Status PushOnce(ParaCycle& cycle) {
-  TRY(cycle.Look());
+  TRY(cycle.Refresh());
   if (!cycle.caught_up()) return cycle.caught_up();
   cycle.TellQueue();
   cycle.TellChecks();

@@ -43,9 +43,9 @@ class ParaCycle {
   // Tells that to the others; in a turn.
   Status Halt();
   // Asks the hub, and takes what has ended since; messages of failed checks are kept for
-  // TellChecks. After an error a later Look finds all of it.
+  // TellChecks. After an error a later Refresh finds all of it.
   enum class For : uint8_t { kChange, kReport };
-  Status Look(For what = For::kChange);
+  Status Refresh(For what = For::kChange);
   // Success once all ends are in para.results; an error when that file cannot be made. Until then
   // ended jobs cannot be told from lost ones.
   const Status& caught_up() const { return caught_up_; }

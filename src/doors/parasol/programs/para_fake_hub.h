@@ -47,7 +47,7 @@ struct FakeHubWorld {
   // Called by WaitForChange and Pause, after the time went on.
   std::function<Status()> on_wait = [] { return Status(); };
   std::function<void()> on_submit = [] {};
-  // Errors of the next calls of Ask, Submit (after it has taken the jobs) and CatchUp.
+  // Errors of the next calls of QueryState, Submit (after it has taken the jobs) and CatchUp.
   std::optional<Error> ask, submit, catch_up;
 
   int64_t seconds() const { return now.ns / 1'000'000'000; }
@@ -84,7 +84,7 @@ class FakeHub : public BatchHub {
  public:
   explicit FakeHub(FakeHubWorld& world) : world_(world) {}
 
-  Result<State> Ask() override {
+  Result<State> QueryState() override {
     if (world_.ask) return std::unexpected(*std::exchange(world_.ask, std::nullopt));
     State state{
         .known = world_.known, .submitted = world_.tasks.size(), .everybody = world_.others};
@@ -100,8 +100,8 @@ class FakeHub : public BatchHub {
     state.sick_nodes = world_.sick_nodes;
     return state;
   }
-  Result<State> AskToReport() override {
-    auto state = TRY(Ask());
+  Result<State> QueryForReport() override {
+    auto state = TRY(QueryState());
     state.of_owner = world_.of_owner;
     return state;
   }

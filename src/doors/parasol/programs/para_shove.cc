@@ -131,7 +131,7 @@ class Shover {
   }
 
   Status LookAndPushInTurn() {
-    TRY(cycle_.Look());
+    TRY(cycle_.Refresh());
     if (!cycle_.caught_up()) return cycle_.caught_up();
     TRY(cycle_.GiveUpHung());
     bool push = HasToPush();

@@ -55,10 +55,10 @@ TEST(ParaBatchTest, ALateEndCounts) {
   batch.FindLost({});
   EXPECT_EQ(batch.Next(1).size(), 1u);
   EXPECT_FALSE(batch.AnyAtHub());
-  EXPECT_TRUE(batch.Take({.id = "7"}, why).open);
+  EXPECT_TRUE(batch.AcceptEnd({.id = "7"}, why).open);
   EXPECT_TRUE(batch.Next(1).empty());
   EXPECT_TRUE(batch.AllDone());
-  EXPECT_FALSE(batch.Take({.id = "7"}, why).open);
+  EXPECT_FALSE(batch.AcceptEnd({.id = "7"}, why).open);
 }
 
 // The hub has taken the jobs, and para did not live to write that down.

@@ -35,18 +35,18 @@ NodeAsker::NodeAsker(os::RealLoop& loop, access::Access access, wire::Question q
       done_(std::move(done)),
       session_(loop, TargetOf(std::move(access))) {
   session_.Connect([this](Status connected) {
-    connected ? Ask() : Finish(std::unexpected(std::move(connected.error())));
+    connected ? SendQuestion() : Finish(std::unexpected(std::move(connected.error())));
   });
 }
 
-void NodeAsker::Ask() {
+void NodeAsker::SendQuestion() {
   auto question = session_.Begin(wire::Query{asked_}, [this] { Heard(); });
   if (!question) return Finish(std::unexpected(std::move(question.error())));
   question_ = std::move(*question);
 }
 
 void NodeAsker::Heard() {
-  auto reply = question_->Take();
+  auto reply = question_->Receive();
   if (!reply) return;
   if (!*reply) return Finish(std::unexpected(std::move(reply->error())));
   if (auto* answer = std::get_if<wire::QueryAnswer>(&**reply)) {

@@ -28,7 +28,7 @@ class NodeAsker {
   NodeAsker& operator=(const NodeAsker&) = delete;
 
  private:
-  void Ask();
+  void SendQuestion();
   void Heard();
   void Finish(Result<std::string> result);
 

@@ -117,7 +117,7 @@ Result<int> RunParaHubStop(std::span<const std::string> args) {
   auto loop = TRY(os::RealLoop::Create());
   client::HubCall call(*loop, std::move(*target));
   if (auto connected = call.Connect(); !connected) return WhenAway(std::move(connected.error()));
-  TRY(client::AskOne(call, wire::StopHub()));
+  TRY(client::QueryOne(call, wire::StopHub()));
   // The next hub may be started at once.
   client::AwaitEnd(PlacesOfSite(here).hub_dir, [&](Duration time) { call.Pause(time); });
   return 0;

@@ -27,7 +27,7 @@ Topology TopologyOf(const Options& options, const Talk& talk) {
     return os::FlatTopology(cpus);
   }
   os::MachineTopology machine = os::ReadTopology();
-  if (!machine.problem.empty()) talk.Say(LogLevel::kWarn, machine.problem);
+  if (!machine.problem.empty()) talk.Log(LogLevel::kWarn, machine.problem);
   return std::move(machine.topology);
 }
 
@@ -47,7 +47,7 @@ void KeepPossibleCpus(std::vector<SlotSurroundings>& slots, const Talk& talk) {
   for (size_t i = 0; i < slots.size(); ++i) {
     std::vector<uint16_t>& cpus = slots[i].cpus;
     if (cpus.empty() || os::SetAllowedCpus(os::CpuMask::Of({cpus.begin(), cpus.end()}))) continue;
-    talk.Say(LogLevel::kWarn,
+    talk.Log(LogLevel::kWarn,
              fmt::format("The tasks of worker {} of this host cannot have its processors {}; they "
                          "have those of its first worker",
                          i + 1, fmt::join(cpus, ",")));
@@ -104,7 +104,7 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
                              .variable = "PMC_AFFINITY",
                              .binds = options.set_affinity,
                              .on_split = [&](const AttemptRef&, uint32_t count) {
-                               talk.Say(LogLevel::kWarn,
+                               talk.Log(LogLevel::kWarn,
                                         fmt::format("The {} cpus of a task are spread over the "
                                                     "host: no better ones are free",
                                                     count));

@@ -45,7 +45,7 @@ Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& 
   TaskOutput told = output ? *output : TaskOutput();
   // The reason why a task could not be started goes where its own messages would have gone.
   if (end.cause == Cause::kStart) told.err.bytes += end.note + "\n";
-  return prepared_.files->Put(TaskOf(end.ref.index).name, told, tried ? RecordOf(ended) : "");
+  return prepared_.files->Write(TaskOf(end.ref.index).name, told, tried ? RecordOf(ended) : "");
 }
 
 std::string Delivery::RecordOf(const engine::AttemptEnded& ended) const {

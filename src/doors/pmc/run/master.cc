@@ -188,7 +188,7 @@ Status Master::Open() {
                                          .stepped = [this] { StopIfHeld(); }}));
   hub_ = std::move(hub);
   auto at = hub_->OpenDoor();
-  talk_.Say(LogLevel::kDebug, at ? "To look at this run: spate top --at " + *at
+  talk_.Log(LogLevel::kDebug, at ? "To look at this run: spate top --at " + *at
                                  : "Others cannot look at this run: " + at.error().message);
   return {};
 }
@@ -275,9 +275,9 @@ void Master::Begin(TaskIndex index) {
   if (before) given.number = before.mapped();
   logs_.Use(loop_.Now(), given.host, NeedsOf(index), true);
   if (!before) given.number = BeginForLogs(index);
-  if (talk_.Says(LogLevel::kDebug)) {
+  if (talk_.Logs(LogLevel::kDebug)) {
     const Host& host = run_.hosts[given.host];
-    talk_.Say(LogLevel::kDebug,
+    talk_.Log(LogLevel::kDebug,
               TaskStartText(TaskOf(index).name, RankOf(host, given.slot), host.facts.name));
   }
 }
@@ -285,17 +285,17 @@ void Master::Begin(TaskIndex index) {
 uint64_t Master::BeginForLogs(TaskIndex index) {
   const Instant now = loop_.Now();
   const uint64_t number = ++submitted_;
-  if (talk_.Says(LogLevel::kTrace)) {
-    talk_.Say(LogLevel::kTrace, SchedulingText(TaskOf(index).name));
+  if (talk_.Logs(LogLevel::kTrace)) {
+    talk_.Log(LogLevel::kTrace, SchedulingText(TaskOf(index).name));
   }
   TaskEvent event{.when = now,
                   .offset = os::UtcOffsetMinutes(now),
                   .stage = TaskStage::kSubmitted,
                   .task = TaskOf(index).name,
                   .number = number};
-  logs_.Put(event);
+  logs_.Append(event);
   event.stage = TaskStage::kStarted;
-  logs_.Put(event);
+  logs_.Append(event);
   return number;
 }
 
@@ -315,7 +315,7 @@ void Master::SeeEnd(TaskIndex index, bool ran) {
 }
 
 void Master::Lost(size_t host, const std::string& why) {
-  talk_.Say(LogLevel::kError, fmt::format("Host {} is lost, its tasks run elsewhere: {}",
+  talk_.Log(LogLevel::kError, fmt::format("Host {} is lost, its tasks run elsewhere: {}",
                                           run_.hosts[host].facts.name, why));
   service().NodeGone(NodeOf(host), why, {});
   if (--hosts_left_ == 0) Abort("No host is left");
@@ -335,7 +335,7 @@ void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
   }
   if (number > 0) returned_[index] = number;
   if (notice.end.cause == Cause::kStart) {
-    talk_.Say(LogLevel::kWarn,
+    talk_.Log(LogLevel::kWarn,
               fmt::format("Task {} cannot be started on a host, and is tried on another one: {}",
                           TaskOf(index).name, notice.end.note));
   }
@@ -355,25 +355,25 @@ void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
     ++failed_;
     // Scripts count "Task NAME failed": once for each try.
     if (!end.note.starts_with(ForwardFailedText(task.name))) {
-      talk_.Say(LogLevel::kError, TaskFailedText(task.name, status));
+      talk_.Log(LogLevel::kError, TaskFailedText(task.name, status));
     }
     const bool names_it = end.note.starts_with("Task ");
     if (!end.note.empty()) {
-      talk_.Say(LogLevel::kError,
+      talk_.Log(LogLevel::kError,
                 names_it ? end.note : fmt::format("Task {}: {}", task.name, end.note));
     }
   }
-  if (talk_.Says(LogLevel::kDebug)) {
-    talk_.Say(LogLevel::kDebug, TaskEndText(task.name, status, end.wall));
+  if (talk_.Logs(LogLevel::kDebug)) {
+    talk_.Log(LogLevel::kDebug, TaskEndText(task.name, status, end.wall));
   }
   // By our clock, as the lines before: hosts may have others.
   const Instant now = loop_.Now();
-  logs_.Put({.when = now,
-             .offset = os::UtcOffsetMinutes(now),
-             .stage = TaskStage::kEnded,
-             .task = task.name,
-             .number = number,
-             .status = status});
+  logs_.Append({.when = now,
+                .offset = os::UtcOffsetMinutes(now),
+                .stage = TaskStage::kEnded,
+                .task = task.name,
+                .number = number,
+                .status = status});
 }
 
 // Nobody says when the last of a held job has ended, or has come back from a host that had not
@@ -390,7 +390,7 @@ void Master::StopIfHeld() {
 void Master::OnHeld(const engine::NoticeHeld& notice) {
   if (notice.reason == engine::HoldReason::kMaxFailures && !aborted_) {
     aborted_ = true;
-    talk_.Say(LogLevel::kError, kMaxFailures);
+    talk_.Log(LogLevel::kError, kMaxFailures);
   }
 }
 
@@ -402,7 +402,7 @@ void Master::OnStoreFailed(const Error& error) {
 void Master::Abort(std::string_view why) {
   if (aborted_) return;
   aborted_ = true;
-  talk_.Say(LogLevel::kError, why);
+  talk_.Log(LogLevel::kError, why);
   if (hub().engine().Counts(kJob)) hub().Post(engine::HoldJob{kJob, true});
   // A host that does not answer must not keep us.
   wall_timer_ = loop_.At(loop_.Now() + kAbortPatience, [this] { loop_.Stop(); });
@@ -439,18 +439,18 @@ void Master::Submit() {
 
 int Master::Run(std::vector<os::Fd> streams) {
   WatchSignals();
-  talk_.Say(LogLevel::kInfo, MaxFilesText(delivery_->forwards().most_open()));
-  talk_.Say(LogLevel::kInfo, kStarting);
+  talk_.Log(LogLevel::kInfo, MaxFilesText(delivery_->forwards().most_open()));
+  talk_.Log(LogLevel::kInfo, kStarting);
   if (run_.options.max_wall_time > Duration{}) {
     wall_timer_ =
         loop_.At(run_.began + run_.options.max_wall_time, [this] { Abort(kWallTimeOver); });
   }
   for (const Host& host : run_.hosts) {
-    talk_.Say(LogLevel::kDebug, HostText(host.facts.name, host.ranks.size(),
+    talk_.Log(LogLevel::kDebug, HostText(host.facts.name, host.ranks.size(),
                                          MemoryOf(run_.options, host), CpusOf(run_.options, host)));
   }
   const Prepared& prepared = delivery_->prepared();
-  talk_.Say(LogLevel::kDebug, WorkflowText(prepared.workflow.tasks.size(),
+  talk_.Log(LogLevel::kDebug, WorkflowText(prepared.workflow.tasks.size(),
                                            prepared.workflow.edges.size(), prepared.done_before));
   Connect(std::move(streams));
   if (!delivery_->prepared().remaining.left.empty()) {
@@ -466,9 +466,9 @@ int Master::Finish() {
   const bool ok =
       !broken_ && !aborted_ && counts.succeeded == delivery_->prepared().remaining.left.size();
   if (aborted_) {
-    talk_.Say(LogLevel::kError, kAborting);
+    talk_.Log(LogLevel::kError, kAborting);
   } else {
-    talk_.Say(LogLevel::kInfo, kFinished);
+    talk_.Log(LogLevel::kInfo, kFinished);
   }
   const Instant now = loop_.Now();
   TellStatistics(now);
@@ -491,22 +491,22 @@ int Master::Finish() {
                          .runtime = runtime_,
                          .slots = workers,
                          .cpus = cpus};
-  talk_.Say(LogLevel::kInfo, kMerging);
+  talk_.Log(LogLevel::kInfo, kMerging);
   auto merged =
       delivery_->prepared().files->AdoptLeftovers(run_.options.dag, static_cast<int>(workers) + 1);
   std::string line = ClusterSummaryRecord(summary);
   // Programs that look for it read our standard output, unless that is the tasks' own.
   if (run_.options.out || run_.options.per_task_stdio) {
     (void)os::WriteAll(os::kStdout, line, "standard output");
-  } else if (auto put = delivery_->prepared().files->PutLine(line); merged && !put) {
+  } else if (auto put = delivery_->prepared().files->WriteLine(line); merged && !put) {
     merged = put;
   }
   if (!merged && !broken_) broken_ = merged.error();
-  talk_.Say(LogLevel::kInfo, kShutdown);
-  if (broken_) talk_.Say(LogLevel::kFatal, broken_->message);
+  talk_.Log(LogLevel::kInfo, kShutdown);
+  if (broken_) talk_.Log(LogLevel::kFatal, broken_->message);
   const bool good = ok && !broken_;
   if (good) delivery_->forwards().Finish();
-  talk_.Say(good ? LogLevel::kInfo : LogLevel::kError, good ? kSucceeded : kFailed);
+  talk_.Log(good ? LogLevel::kInfo : LogLevel::kError, good ? kSucceeded : kFailed);
   logs_.End(now, good);
   hub_.reset();  // the hosts end with their channels
   return good ? 0 : 1;
@@ -523,7 +523,7 @@ void Master::TellStatistics(Instant now) {
   statistics.file_misses = delivery_->forwards().misses();
   statistics.bytes_sent = run_.traffic().sent;
   statistics.bytes_received = run_.traffic().received;
-  for (const std::string& text : StatisticsTexts(statistics)) talk_.Say(LogLevel::kInfo, text);
+  for (const std::string& text : StatisticsTexts(statistics)) talk_.Log(LogLevel::kInfo, text);
 }
 
 }  // namespace
@@ -532,12 +532,12 @@ Outcome RunWorkflow(os::RealLoop& loop, const MasterRun& run, Prepared prepared,
                     std::vector<os::Fd> streams) {
   auto logs = RunLogs::Open(run.options, run.hosts, loop.Now());
   if (!logs) {
-    run.talk.Say(LogLevel::kFatal, logs.error().message);
+    run.talk.Log(LogLevel::kFatal, logs.error().message);
     return {};
   }
   Master master(loop, run, std::move(prepared), std::move(*logs));
   if (auto opened = master.Open(); !opened) {
-    run.talk.Say(LogLevel::kFatal, opened.error().message);
+    run.talk.Log(LogLevel::kFatal, opened.error().message);
     return {};
   }
   int code = master.Run(std::move(streams));

@@ -58,16 +58,16 @@ Result<OutputFiles> OutputFiles::Open(const Options& options, bool goes_on) {
   return files;
 }
 
-Status OutputFiles::PutLine(std::string_view line) const {
+Status OutputFiles::WriteLine(std::string_view line) const {
   return os::WriteAll(out_->fd(), line, out_->name);
 }
 
-Status OutputFiles::Put(std::string_view task, const TaskOutput& output,
-                        std::string_view record) const {
+Status OutputFiles::Write(std::string_view task, const TaskOutput& output,
+                          std::string_view record) const {
   if (!folder_.empty()) return PutOwnFiles(task, output, record);
   TRY(CopyStream(output.out, out_->fd(), out_->name));
   TRY(CopyStream(output.err, err_->fd(), err_->name));
-  return PutLine(record);
+  return WriteLine(record);
 }
 
 std::string OutputFiles::PathOf(std::string_view task, const char* kind, uint32_t number) const {

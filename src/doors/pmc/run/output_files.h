@@ -23,11 +23,11 @@ class OutputFiles {
   static Result<OutputFiles> Open(const Options& options, bool goes_on);
 
   // Writes a try's output, and its record after its stdout. A failure may have written a part.
-  Status Put(std::string_view task, const TaskOutput& output, std::string_view record) const;
+  Status Write(std::string_view task, const TaskOutput& output, std::string_view record) const;
   // To where stdout goes.
-  Status PutLine(std::string_view line) const;
+  Status WriteLine(std::string_view line) const;
   // With a pair of files for each try: those of the task's try that runs, made when they are asked
-  // for first. Put replaces them whole. Empty: they cannot be made.
+  // for first. Write replaces them whole. Empty: they cannot be made.
   std::string LiveFile(std::string_view task, int stream) const;
   // DAG.out.N and DAG.err.N of ranks up to `ranks`, which a crash of the original program has left:
   // appended, and removed.

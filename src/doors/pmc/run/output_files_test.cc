@@ -33,8 +33,8 @@ TEST_F(OutputFilesTest, MergedWithTheRecordBehindStdout) {
   temp_.Write("o", "old\n");
   auto files = OutputFiles::Open(With("o", "e"), /*goes_on=*/false);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->Put("A", Wrote("a\n", "ea\n"), "[A]\n"));
-  EXPECT_TRUE(files->Put("B", Wrote("b\n", ""), "[B]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("a\n", "ea\n"), "[A]\n"));
+  EXPECT_TRUE(files->Write("B", Wrote("b\n", ""), "[B]\n"));
   EXPECT_EQ(File("o"), "a\n[A]\nb\n[B]\n");
   EXPECT_EQ(File("e"), "ea\n");
 }
@@ -42,7 +42,7 @@ TEST_F(OutputFilesTest, MergedWithTheRecordBehindStdout) {
 TEST_F(OutputFilesTest, OneFileMayBeBoth) {
   auto files = OutputFiles::Open(With("o", "o"), false);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->Put("A", Wrote("a\n", "ea\n"), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("a\n", "ea\n"), "[A]\n"));
   EXPECT_EQ(File("o"), "a\nea\n[A]\n");
 }
 
@@ -50,7 +50,7 @@ TEST_F(OutputFilesTest, WhatARunThatIsGoneOnWithWroteStays) {
   temp_.Write("o", "old\n");
   auto files = OutputFiles::Open(With("o", nullptr), /*goes_on=*/true);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->Put("A", Wrote("a\n", ""), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("a\n", ""), "[A]\n"));
   EXPECT_EQ(File("o"), "old\na\n[A]\n");
 }
 
@@ -59,9 +59,9 @@ TEST_F(OutputFilesTest, EachTryHasFilesOfItsOwn) {
   options.per_task_stdio = true;
   auto files = OutputFiles::Open(options, false);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->Put("A", Wrote("1", "e1"), "[A]\n"));
-  EXPECT_TRUE(files->Put("A", Wrote("2", ""), "[A]\n"));
-  EXPECT_TRUE(files->Put("x/y", Wrote("3", ""), "[x/y]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("1", "e1"), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("2", ""), "[A]\n"));
+  EXPECT_TRUE(files->Write("x/y", Wrote("3", ""), "[x/y]\n"));
   EXPECT_EQ(File("A.out.000"), "1[A]\n");
   EXPECT_EQ(File("A.err.000"), "e1");
   EXPECT_EQ(File("A.out.001"), "2[A]\n");
@@ -73,14 +73,14 @@ TEST_F(OutputFilesTest, FilesOfATryThatRunsAreReplacedWhole) {
   options.per_task_stdio = true;
   auto files = OutputFiles::Open(options, false);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->Put("A", Wrote("1", "e1"), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("1", "e1"), "[A]\n"));
   EXPECT_EQ(files->LiveFile("A", 1), temp_.Path("A.out.001"));
   EXPECT_EQ(files->LiveFile("A", 2), temp_.Path("A.err.001"));
   temp_.Write("A.out.001", "a part of");
-  EXPECT_TRUE(files->Put("A", Wrote("2", ""), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("2", ""), "[A]\n"));
   EXPECT_EQ(File("A.out.001"), "2[A]\n");
   EXPECT_EQ(File("A.err.001"), "");
-  EXPECT_TRUE(files->Put("A", Wrote("3", ""), "[A]\n"));
+  EXPECT_TRUE(files->Write("A", Wrote("3", ""), "[A]\n"));
   EXPECT_EQ(File("A.out.002"), "3[A]\n");
   EXPECT_EQ(os::ListDir(temp_.path())->size(), 6u);
 }
@@ -108,7 +108,7 @@ TEST_F(OutputFilesTest, AFullDiskIsTold) {
   options.out = "/dev/full";
   auto files = OutputFiles::Open(options, false);
   ASSERT_TRUE(files);
-  EXPECT_FALSE(files->Put("A", Wrote("a\n", ""), "[A]\n"));
+  EXPECT_FALSE(files->Write("A", Wrote("a\n", ""), "[A]\n"));
 }
 
 }  // namespace

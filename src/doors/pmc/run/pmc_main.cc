@@ -167,20 +167,20 @@ int Process::RunMaster() {
   auto loop = os::RealLoop::Create();
   auto prepared =
       loop ? Prepare(options_, hosts_, talk_) : Result<Prepared>(std::unexpected(loop.error()));
-  job_.Tell(prepared ? 1 : 0);
+  job_.Broadcast(prepared ? 1 : 0);
   if (!prepared) return Abort(prepared.error().message);
   std::optional<os::TempDir> handover(std::in_place, SpoolPrefix(options_));
   std::string trouble;
   auto all = job_.Gather(MarkHandover(*handover, host_name_));
   all.front().clear();  // our own
   for (const std::string& told : all) trouble = trouble.empty() ? told : trouble;
-  job_.Tell(trouble.empty() ? 1 : 0);
+  job_.Broadcast(trouble.empty() ? 1 : 0);
   if (!trouble.empty()) return Abort(trouble);
 
   Print(BannerLines({SPATE_VERSION, "", "", job_.place().library}));
-  talk_.Say(LogLevel::kInfo, MasterText(static_cast<uint64_t>(job_.place().size - 1)));
+  talk_.Log(LogLevel::kInfo, MasterText(static_cast<uint64_t>(job_.place().size - 1)));
   if (options_.max_wall_time > Duration{}) {
-    talk_.Say(LogLevel::kInfo, MaxWallTimeText(options_.max_wall_time));
+    talk_.Log(LogLevel::kInfo, MaxWallTimeText(options_.max_wall_time));
   }
   std::vector<os::Fd> streams;
   for (const Host& host : hosts_) {
@@ -202,14 +202,14 @@ int Process::RunMaster() {
   handover.reset();
   if (outcome.lost_host) std::_Exit(outcome.exit_code);
   job_.Drain();
-  return job_.Tell(outcome.exit_code);
+  return job_.Broadcast(outcome.exit_code);
 }
 
 int Process::RunWorker() {
-  if (job_.Tell(0) == 0) return 1;
+  if (job_.Broadcast(0) == 0) return 1;
   const auto told = job_.Gather(has_agent_ ? RunScript() : "");
-  if (job_.Tell(0) == 0) return 1;
-  if (!has_agent_) return job_.Tell(0);
+  if (job_.Broadcast(0) == 0) return 1;
+  if (!has_agent_) return job_.Broadcast(0);
   if (!options_.keep_affinity) {
     (void)os::SetAllowedCpus(os::CpuMask::All());
     (void)os::ResetMemoryPolicy();
@@ -225,12 +225,12 @@ int Process::RunWorker() {
                           SharedHandover(told.front(), host_name_));
   if (!served) Print(AbortLine(served.error().message));
   job_.Drain();
-  return job_.Tell(0);
+  return job_.Broadcast(0);
 }
 
 std::string Process::RunScript() {
   if (options_.host_script.empty()) return "";
-  talk_.Say(LogLevel::kDebug,
+  talk_.Log(LogLevel::kDebug,
             HostScriptStartText(static_cast<uint64_t>(job_.place().rank), options_.host_script));
   auto started = os::ProcessGroup::Start(options_.host_script);
   if (!started) return "Host script failed: " + started.error().message;
@@ -242,7 +242,7 @@ std::string Process::RunScript() {
     return HostScriptTimeoutText(kScriptPatience);
   }
   if (*status != 0) return HostScriptEndText(*status);
-  talk_.Say(LogLevel::kDebug, HostScriptEndText(0));
+  talk_.Log(LogLevel::kDebug, HostScriptEndText(0));
   return "";
 }
 

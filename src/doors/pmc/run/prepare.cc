@@ -50,7 +50,7 @@ Result<os::Fd> LockDag(const Options& options, const Talk& talk) {
   if (!options.lock) return file;
   auto locked = os::TryLockWhole(file->get());
   if (!locked) {
-    talk.Say(LogLevel::kWarn,
+    talk.Log(LogLevel::kWarn,
              fmt::format("The DAG file cannot be locked ({}); start no second run of it",
                          locked.error().message));
   } else if (!*locked) {
@@ -96,7 +96,7 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const RescueFile& f
       return Fail(error.kind, fmt::format("{}\n{}", error.message, options.rescue));
     }
     if (!rescue->torn.empty()) {
-      talk.Say(LogLevel::kWarn, fmt::format("The last line of {} is torn and does not count: {}",
+      talk.Log(LogLevel::kWarn, fmt::format("The last line of {} is torn and does not count: {}",
                                             options.rescue, EscapeForScreen(rescue->torn)));
     }
     for (const RescueEntry& entry : rescue->done) said.insert(entry.task);
@@ -109,7 +109,7 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const RescueFile& f
   if (options.skip_rescue && os::Exists(forwards)) (void)os::RemoveFile(forwards);
   TRY(forward::SharedFiles::Recover(
       forwards, [&](std::string_view task) { return said.contains(task); },
-      [&](std::string problem) { talk.Say(LogLevel::kWarn, problem); }));
+      [&](std::string problem) { talk.Log(LogLevel::kWarn, problem); }));
   return DoneTasks(workflow, said);
 }
 

@@ -69,7 +69,7 @@ void RunLogs::Use(Instant now, size_t host, const Needs& needs, bool taken) {
   PutResources(now, host);
 }
 
-void RunLogs::Put(const TaskEvent& event) {
+void RunLogs::Append(const TaskEvent& event) {
   if (jobstate_.valid()) Write(jobstate_, JobstateLines(event));
   if (dagman_.valid()) Write(dagman_, DagmanLines(event));
 }

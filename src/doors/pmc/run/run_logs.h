@@ -20,7 +20,7 @@ class RunLogs {
   // Opens those that the options want, and begins them.
   static Result<RunLogs> Open(const Options& options, const std::vector<Host>& hosts, Instant now);
   // Writes to jobstate and dagman.
-  void Put(const TaskEvent& event);
+  void Append(const TaskEvent& event);
   // A task takes room on a host, or leaves it (`taken` false).
   void Use(Instant now, size_t host, const Needs& needs, bool taken);
   void End(Instant now, bool ok);

@@ -5,8 +5,8 @@
 
 namespace spate::pmc {
 
-void Talk::Say(LogLevel level, std::string_view text) const {
-  if (Says(level)) (void)os::WriteAll(os::kStderr, LogLine(level, text), "standard error");
+void Talk::Log(LogLevel level, std::string_view text) const {
+  if (Logs(level)) (void)os::WriteAll(os::kStderr, LogLine(level, text), "standard error");
 }
 
 }  // namespace spate::pmc

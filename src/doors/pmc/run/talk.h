@@ -10,8 +10,8 @@ namespace spate::pmc {
 class Talk {
  public:
   explicit Talk(int verbosity) : verbosity_(verbosity) {}
-  void Say(LogLevel level, std::string_view text) const;
-  bool Says(LogLevel level) const { return static_cast<int>(level) <= verbosity_; }
+  void Log(LogLevel level, std::string_view text) const;
+  bool Logs(LogLevel level) const { return static_cast<int>(level) <= verbosity_; }
 
  private:
   const int verbosity_;

@@ -70,7 +70,7 @@ void Backfill::End(Ticket ticket, Moment now) {
   const Running& running = found->second;
   const int64_t processors = running.gang.processors;
   const Moment held_until = running.late ? late_until_ : running.expected_end;
-  ahead_.Give(now, held_until, processors);
+  ahead_.Release(now, held_until, processors);
   reservations_.Gain(now, held_until);
   if (running.late) {
     late_ -= processors;
@@ -91,7 +91,7 @@ void Backfill::Advance(Moment now) {
     expected_ends_.erase(expected_ends_.begin());
     running.late = true;
     late_ += running.gang.processors;
-    ahead_.Take(now, late_until_, running.gang.processors);
+    ahead_.Reserve(now, late_until_, running.gang.processors);
     changed_ = exceeded_ = true;
   }
 }
@@ -101,7 +101,7 @@ void Backfill::HoldLate(Moment now) {
   if (late_until_ > now) return;
   late_until_ = now + 1;
   if (late_ == 0) return;
-  ahead_.Take(now, late_until_, late_);
+  ahead_.Reserve(now, late_until_, late_);
   changed_ = exceeded_ = true;
 }
 
@@ -123,7 +123,7 @@ void Backfill::StartNow(Ticket ticket, Moment now) {
   DropGone();
   if (Fair()) fair_.Use(gang.user, gang.processors);
   free_ -= gang.processors;
-  ahead_.Take(now, now + gang.estimate, gang.processors);
+  ahead_.Reserve(now, now + gang.estimate, gang.processors);
   running_.emplace(ticket, Running{gang, now + gang.estimate});
   expected_ends_.emplace(now + gang.estimate, ticket);
   started_.push_back({ticket, !arrivals_.empty() && arrivals_.front() < ticket});

@@ -161,7 +161,7 @@ TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
       Moment from = now + static_cast<Moment>(prng.Below(20));
       Moment to = from + static_cast<Moment>(prng.Below(10));
       auto processors = static_cast<int64_t>(prng.Below(3));
-      profile.Take(from, to, processors);
+      profile.Reserve(from, to, processors);
       for (Moment at = from; at < std::min(to, kEnd); ++at) naive[at] -= processors;
       for (Moment at = now; at < kEnd; ++at) ASSERT_EQ(profile.FreeAt(at), naive[at]) << at;
       const Moment before = now + static_cast<Moment>(prng.Below(30));
@@ -180,12 +180,12 @@ TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
       // With a place of its own, as if that were free.
       const Moment own =
           profile.EarliestFit(need, length, now + static_cast<Moment>(prng.Below(20)));
-      profile.Take(own, own + length, need);
+      profile.Reserve(own, own + length, need);
       ASSERT_EQ(profile.EarliestFit(need, length, now, {.at = own}), start);
       const Moment behind = now + static_cast<Moment>(prng.Below(20));
       ASSERT_EQ(profile.EarliestFit(need, length, now, {.at = own, .behind = behind}),
                 start < behind ? start : own);
-      profile.Give(own, own + length, need);
+      profile.Release(own, own + length, need);
     }
     profile.Advance(kEnd);
     EXPECT_EQ(profile.steps(), 1u);

@@ -23,8 +23,8 @@ class FreeProfile {
   // Forgets what was before `now`, which never goes back. Nothing below may begin before it.
   void Advance(Moment now);
   // So many less, or more, in [from, to); nothing where that is empty. May fall below zero.
-  void Take(Moment from, Moment to, int64_t processors) { Add(from, to, -processors); }
-  void Give(Moment from, Moment to, int64_t processors) { Add(from, to, processors); }
+  void Reserve(Moment from, Moment to, int64_t processors) { Add(from, to, -processors); }
+  void Release(Moment from, Moment to, int64_t processors) { Add(from, to, processors); }
 
   int64_t FreeAt(Moment when) const;
 

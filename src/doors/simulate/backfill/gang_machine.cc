@@ -39,7 +39,7 @@ uint64_t GangMachine::Arrive(JobId job, uint32_t request) {
   kept.waiting[request].push_back(++last_);
   ++kept.queued;
   waiting_.insert(last_);
-  Tell(*board_.FindJob(job), kept, request);
+  UpdateBoard(*board_.FindJob(job), kept, request);
   return last_;
 }
 
@@ -54,12 +54,12 @@ void GangMachine::End(uint64_t task) {
   board_.ReturnGangs(job, 1);
   Kept& kept = jobs_.at(ended.job);
   --kept.leased;
-  Tell(job, kept, ended.request);
+  UpdateBoard(job, kept, ended.request);
   running_.erase(at);
   changed_ = true;
 }
 
-void GangMachine::Tell(Job& job, Kept& kept, uint32_t request) {
+void GangMachine::UpdateBoard(Job& job, Kept& kept, uint32_t request) {
   const auto& waiting = kept.waiting[request];
   Ready::Queued queued{.waiting = static_cast<uint32_t>(waiting.size())};
   if (!waiting.empty()) queued.turn = ClassTurn{.sequence = waiting.front()};
@@ -87,7 +87,7 @@ bool GangMachine::Start(const GangStart& start, Instant now) {
                    now);
   }
   board_.GiveGangs(job, 1);
-  Tell(job, kept, start.request);
+  UpdateBoard(job, kept, start.request);
   running_[task] = {id, start.request, start.places};
   started_.push_back({task, !waiting_.empty() && *waiting_.begin() < task, start.places});
   return true;

@@ -62,7 +62,7 @@ class GangMachine {
     std::vector<GangPlace> places;
   };
   static PartKey KeyOf(JobId job, uint64_t task) { return {job, static_cast<TaskIndex>(task)}; }
-  void Tell(Job& job, Kept& kept, uint32_t request);
+  void UpdateBoard(Job& job, Kept& kept, uint32_t request);
   bool Start(const GangStart& start, Instant now);
 
   Board board_;

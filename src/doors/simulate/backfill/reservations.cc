@@ -19,14 +19,14 @@ std::vector<Reserved>::const_iterator Reservations::Find(Ticket ticket) const {
   return found != reserved_.end() && found->ticket == ticket ? found : reserved_.end();
 }
 
-void Reservations::Take(const Reserved& reserved) {
-  ahead_.Take(reserved.start, reserved.start + reserved.gang.estimate, reserved.gang.processors);
+void Reservations::Reserve(const Reserved& reserved) {
+  ahead_.Reserve(reserved.start, reserved.start + reserved.gang.estimate, reserved.gang.processors);
 }
 
 // The past part of it no longer exists.
-void Reservations::Give(const Reserved& reserved, Moment now) {
-  ahead_.Give(std::max(reserved.start, now), reserved.start + reserved.gang.estimate,
-              reserved.gang.processors);
+void Reservations::Release(const Reserved& reserved, Moment now) {
+  ahead_.Release(std::max(reserved.start, now), reserved.start + reserved.gang.estimate,
+                 reserved.gang.processors);
 }
 
 std::optional<Moment> Reservations::StartOf(Ticket ticket) const {
@@ -41,13 +41,13 @@ std::optional<Moment> Reservations::FirstStart() const {
 void Reservations::Add(Ticket ticket, Gang gang, Moment now) {
   reserved_.push_back({ticket, gang, Fit(gang, now)});
   by_start_.emplace(reserved_.back().start, ticket);
-  Take(reserved_.back());
+  Reserve(reserved_.back());
 }
 
 void Reservations::Remove(Ticket ticket, Moment now) {
   auto found = Find(ticket);
   if (found == reserved_.end()) return;
-  Give(*found, now);
+  Release(*found, now);
   Gain(std::max(found->start, now), found->start + found->gang.estimate);
   by_start_.erase({found->start, ticket});
   reserved_.erase(found);
@@ -62,11 +62,11 @@ void Reservations::Gained::Add(Moment other_from, Moment other_to) {
 void Reservations::Gain(Moment from, Moment to) { gained_.Add(from, to); }
 
 void Reservations::Move(Reserved& reserved, Moment start, Moment now) {
-  Give(reserved, now);
+  Release(reserved, now);
   by_start_.erase({reserved.start, reserved.ticket});
   reserved.start = start;
   by_start_.emplace(start, reserved.ticket);
-  Take(reserved);
+  Reserve(reserved);
 }
 
 // A gang that moves leaves a gap for later ones now, and for earlier ones in the next round.
@@ -107,12 +107,12 @@ bool Reservations::MayMove(const Reserved& reserved) const {
 }
 
 void Reservations::Renew(Moment now) {
-  for (const Reserved& reserved : reserved_) Give(reserved, now);
+  for (const Reserved& reserved : reserved_) Release(reserved, now);
   by_start_.clear();
   for (Reserved& reserved : reserved_) {
     reserved.start = Fit(reserved.gang, now);
     by_start_.emplace(reserved.start, reserved.ticket);
-    Take(reserved);
+    Reserve(reserved);
   }
   gained_ = Gained();
 }
@@ -122,7 +122,7 @@ std::optional<Reserved> Reservations::DrainDue(Moment now) {
   if (by_start_.empty() || by_start_.begin()->first > now) return std::nullopt;
   auto due = Find(by_start_.begin()->second);
   Reserved taken = *due;
-  Give(taken, now);
+  Release(taken, now);
   by_start_.erase(by_start_.begin());
   reserved_.erase(due);
   return taken;

@@ -63,8 +63,8 @@ class Reservations {
   Moment Fit(const Gang& gang, Moment now) const {
     return ahead_.EarliestFit(gang.processors, gang.estimate, now);
   }
-  void Take(const Reserved& reserved);
-  void Give(const Reserved& reserved, Moment now);
+  void Reserve(const Reserved& reserved);
+  void Release(const Reserved& reserved, Moment now);
   void Move(Reserved& reserved, Moment start, Moment now);
   bool MayMove(const Reserved& reserved) const;
   std::vector<Reserved>::const_iterator Find(Ticket ticket) const;

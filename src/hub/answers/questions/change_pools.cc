@@ -13,7 +13,7 @@ Status Check(const wire::ChangePools& asked) {
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangePools& asked) {
   TRY(hub.pools.Change(asking.caller(), asked));
   hub.pools.WhenDurable(asking.client.Guarded([client = &asking.client] {
-    client->Give(wire::Done());
+    client->SendAnswer(wire::Done());
     client->End();
   }));
   return {};

@@ -51,7 +51,7 @@ Status TellWay(ClientRequest& client, const Way& way, const Result<wire::AnswerP
   const std::string task = fmt::format("{}.{}", way.job.value, way.task);
   if (told->kind == wire::AnswerKind::kNotStarted) return DoesNotRun(task, "does not run yet");
   if (told->kind == wire::AnswerKind::kEnded) return DoesNotRun(task, "has ended");
-  client.Give(way);
+  client.SendAnswer(way);
   client.End();
   return {};
 }
@@ -74,15 +74,15 @@ Status Answer(const AnswerParts& hub, Asking& asking, const EnterTask& asked) {
   auto tell = asking.client.Guarded([client = &asking.client, way, told] {
     if (auto given = TellWay(*client, way, *told); !given) client->Fail(given.error());
   });
-  hub.calls.Ask(*node, asking.caller().user,
-                {.ref = ref,
-                 .rank = asked.rank,
-                 .question = OpenVisit::kNumber,
-                 .body = wire::BytesOf(OpenVisit{way.secret, name})},
-                NodeCalls::kLookPatience, [told, tell](Result<wire::AnswerPiece> answer) {
-                  *told = std::move(answer);
-                  tell();
-                });
+  hub.calls.Query(*node, asking.caller().user,
+                  {.ref = ref,
+                   .rank = asked.rank,
+                   .question = OpenVisit::kNumber,
+                   .body = wire::BytesOf(OpenVisit{way.secret, name})},
+                  NodeCalls::kLookPatience, [told, tell](Result<wire::AnswerPiece> answer) {
+                    *told = std::move(answer);
+                    tell();
+                  });
   return {};
 }
 

@@ -48,7 +48,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Forget& asked)
   }
   auto left = std::make_shared<size_t>(done.jobs.size());
   std::function<void()> end = asking.client.Guarded([client = &asking.client, done] {
-    client->Give(done);
+    client->SendAnswer(done);
     client->End();
   });
   for (JobId job : done.jobs) {

@@ -18,7 +18,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListNodes& ask
     if (nodes.FindByName(name) == nullptr) return std::unexpected(UnknownNode(name));
   }
   for (const NodeFacts& node : all) {
-    if (names.empty() || is_asked(node.name)) asking.Give(node);
+    if (names.empty() || is_asked(node.name)) asking.SendAnswer(node);
   }
   asking.End();
   return {};

@@ -141,21 +141,21 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListProcesses&
   auto left = std::make_shared<size_t>(asks.size());
   auto newest = std::make_shared<NodeProcesses>();
   auto give = asking.client.Guarded([client = &asking.client, left, newest] {
-    client->Give(*newest);
+    client->SendAnswer(*newest);
     if (--*left == 0) client->End();
   });
   // The last answer, which may come at once, ends the client.
   const std::string user = caller.user;
   NodeCalls& calls = hub.calls;
   for (auto& [id, body] : bodies) {
-    calls.Ask(id, user,
-              {.question = ReadProcesses::kNumber, .admin = true, .body = std::move(body)},
-              kPatience,
-              [jobs = &hub.jobs, node = id, name = hub.nodes.all().at(id).row.name, ask = asks[id],
-               newest, give](const Result<wire::AnswerPiece>& told) {
-                *newest = AnswerOf(*jobs, node, name, ask, told);
-                give();
-              });
+    calls.Query(id, user,
+                {.question = ReadProcesses::kNumber, .admin = true, .body = std::move(body)},
+                kPatience,
+                [jobs = &hub.jobs, node = id, name = hub.nodes.all().at(id).row.name,
+                 ask = asks[id], newest, give](const Result<wire::AnswerPiece>& told) {
+                  *newest = AnswerOf(*jobs, node, name, ask, told);
+                  give();
+                });
   }
   return {};
 }

@@ -48,7 +48,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtJobs& as
       auto settings = TRY(jobs.hub().SettingsOf(job));
       now.bash = settings->bash;
     }
-    asking.Give(std::move(now));
+    asking.SendAnswer(std::move(now));
     if (--left == 0) break;
   }
   asking.End();

@@ -5,7 +5,7 @@ namespace spate::hub {
 namespace {
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtPools& asked) {
-  return asking.GiveAll(hub.pools.Look(asking.caller(), asked.names, asked.pilots));
+  return asking.GiveAll(hub.pools.Describe(asking.caller(), asked.names, asked.pilots));
 }
 
 }  // namespace

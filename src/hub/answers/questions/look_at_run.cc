@@ -51,20 +51,20 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& ask
   shown.node = nodes.all().at(*node).row.name;
   auto answer = std::make_shared<Shown>(std::move(shown));
   auto tell = asking.client.Guarded([client = &asking.client, answer] {
-    client->Give(*answer);
+    client->SendAnswer(*answer);
     client->End();
   });
-  hub.calls.Ask(*node, asking.caller().user,
-                {.ref = *ref,
-                 .rank = asked.rank,
-                 .question = asked.kNumber,
-                 .body = wire::BytesOf(asked.wish)},
-                NodeCalls::kLookPatience,
-                [answer, tell, &jobs](const Result<wire::AnswerPiece>& told) {
-                  answer->look = LookIn(told);
-                  if (told) answer->measured = jobs.loop().Wall();
-                  tell();
-                });
+  hub.calls.Query(*node, asking.caller().user,
+                  {.ref = *ref,
+                   .rank = asked.rank,
+                   .question = asked.kNumber,
+                   .body = wire::BytesOf(asked.wish)},
+                  NodeCalls::kLookPatience,
+                  [answer, tell, &jobs](const Result<wire::AnswerPiece>& told) {
+                    answer->look = LookIn(told);
+                    if (told) answer->measured = jobs.loop().Wall();
+                    tell();
+                  });
   return {};
 }
 

@@ -163,7 +163,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtWork& as
   std::vector<JobWork> answers = WorkAnswers(asking, jobs, hub.nodes, asked).Of(*picked, behind);
   // Ends that it leaves out must be in the journal when it is heard.
   asking.client.WhenSettled([client = &asking.client, answers = std::move(answers)] {
-    for (const JobWork& answer : answers) client->Give(answer);
+    for (const JobWork& answer : answers) client->SendAnswer(answer);
     client->End();
   });
   return {};

@@ -56,7 +56,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Retry& asked) 
   const bool cancelled = Choose(jobs, job, {asked.tasks}, {TaskState::kCancelled}).count > 0;
   wire::Retry::Answer told = Retried(jobs, job, count, cancelled);
   if (tasks.empty() || asked.dry_run) {
-    asking.Give(told);
+    asking.SendAnswer(told);
     asking.End();
     if (jobs.engine().Finished(job)) jobs.UnloadSoon(job);
     return {};

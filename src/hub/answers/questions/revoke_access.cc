@@ -10,7 +10,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::RevokeAccess& 
   for (uint64_t serial : asked.serials) {
     if (hub.access.Revoke(serial, [](Status) {})) continue;
     return Fail(ErrorKind::kNotFound, fmt::format("no access {} to revoke", serial),
-                See("hub access list"));
+                SeeAlso("hub access list"));
   }
   return asking.EndWhenSettled(wire::Done());
 }

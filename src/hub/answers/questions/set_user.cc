@@ -35,7 +35,7 @@ Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
   if (!group || group->empty() || jobs.KnowsRule(*group)) return {};
   return Fail(ErrorKind::kNotFound,
               fmt::format("there is no group '{}'; setting its share makes it", *group),
-              See(fmt::format("hub user '{}' --weight 1", *group)));
+              SeeAlso(fmt::format("hub user '{}' --weight 1", *group)));
 }
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::SetUser& asked) {

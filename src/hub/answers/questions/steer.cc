@@ -57,7 +57,7 @@ Error WhyNone(const Jobs& jobs, const Meant& meant, std::string_view wanted) {
                                ? "is running"
                                : "has ended: " + std::string(WordOf(*state));
   return {ErrorKind::kInvalid, fmt::format("task {} {}", NameOf(meant.job, number), word),
-          See("task info", NameOf(meant.job, number))};
+          SeeAlso("task info", NameOf(meant.job, number))};
 }
 
 // The jobs and tasks that the question means, of which some may have ended.
@@ -80,7 +80,8 @@ Result<std::vector<Meant>> Pick(Asking& asking, Jobs& jobs, const wire::Steer& a
   if (all.empty() && selected.empty()) {
     if (done.jobs.ended.size() == 1) {
       const uint32_t job = done.jobs.ended.front().value;
-      return Fail(ErrorKind::kInvalid, fmt::format("job {} has ended", job), See("job info", job));
+      return Fail(ErrorKind::kInvalid, fmt::format("job {} has ended", job),
+                  SeeAlso("job info", job));
     }
     return Fail(ErrorKind::kNotFound,
                 done.jobs.ended.empty() ? "no job is running" : "all of these jobs have ended");
@@ -247,16 +248,16 @@ Status Signal(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     if (answer->processes == 0 && answer->problems.size() == 1) {
       return client->Fail({ErrorKind::kNotFound, answer->problems.front()});
     }
-    client->Give(*answer);
+    client->SendAnswer(*answer);
     client->End();
   });
   for (const auto& [id, ref] : targets) {
     const std::string name = nodes.all().at(id).row.name;
-    calls.Ask(id, /*by=*/"", AskFor(asked, ref), NodeCalls::kLookPatience,
-              [answer, left, tell, name, ref](const Result<wire::AnswerPiece>& told) {
-                Add(*answer, name, ref, told);
-                if (--*left == 0) tell();
-              });
+    calls.Query(id, /*by=*/"", AskFor(asked, ref), NodeCalls::kLookPatience,
+                [answer, left, tell, name, ref](const Result<wire::AnswerPiece>& told) {
+                  Add(*answer, name, ref, told);
+                  if (--*left == 0) tell();
+                });
   }
   return {};
 }
@@ -295,7 +296,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Steer& asked) 
       [client = &asking.client, &jobs, &nodes, all, done, stops = asked.what == Steering::kStop] {
         Answered answer = done;
         if (stops) CountStopped(jobs, nodes, all, answer);
-        client->Give(answer);
+        client->SendAnswer(answer);
         client->End();
       });
   return {};

@@ -30,7 +30,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Withdraw& aske
   uint32_t first = WithdrawQueued(jobs.hub(), job);
   auto count = std::make_shared<uint32_t>(first);
   auto tell = asking.client.Guarded([client = &asking.client, job, count] {
-    client->Give(wire::TaskCount{job, *count});
+    client->SendAnswer(wire::TaskCount{job, *count});
     client->End();
   });
   jobs.loop().At(asking.now + kRecallPatience, [&jobs, job, count, tell] {

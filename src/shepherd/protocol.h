@@ -27,8 +27,8 @@ namespace spate::shepherd {
 // shepherd and its node's next program cannot ignore needs one. A node adopts shepherds of the
 // versions from kOldestVersion on, which includes those of the release before, and newer ones that
 // state in Adopted that it may.
-inline constexpr uint8_t kProtocolVersion = 5;
-inline constexpr uint8_t kOldestVersion = 5;
+inline constexpr uint8_t kProtocolVersion = 1;
+inline constexpr uint8_t kOldestVersion = 1;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.

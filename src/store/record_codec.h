@@ -16,7 +16,7 @@
 namespace spate::store {
 
 // The first byte of every blob. A change of any layout gives it the next number.
-inline constexpr uint8_t kRecordFormat = 10;
+inline constexpr uint8_t kRecordFormat = 1;
 
 // A kind of record is the place of its type in engine::Record, from 1: 0 is AttemptEnded.
 template <typename T>

@@ -150,13 +150,13 @@ def test_an_older_journal_is_upgraded(place: Place):
     hub = os.path.join(place.state, "hub", "hub.db")
     with sqlite3.connect(hub) as journal:
         journal.execute("ALTER TABLE attempt DROP COLUMN output_sums")
-        journal.execute("PRAGMA user_version = 13")
+        journal.execute("PRAGMA user_version = 0")
     journal.close()
     cluster.start_hub()
     out, _ = cluster.spate("job list", "--output", "json")
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
-    for path, version in ((hub + "-v13", 13), (hub, 14)):
+    for path, version in ((hub + "-v0", 0), (hub, 1)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

@@ -440,13 +440,13 @@ TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
   EXPECT_GT(refused, 120);
 }
 
-void MakeVersion13(const std::string& path) {
+void MakeOlder(const std::string& path) {
   auto db = Database::Open(path, DbMode::kWrite);
-  ASSERT_TRUE(db && db->Run(kMakeVersion13));
+  ASSERT_TRUE(db && db->Run(kMakeOlder));
 }
 
 int64_t VersionOf(const std::string& path) {
-  return OpenJournalToRead(path)->QueryInt("PRAGMA user_version").value_or(0);
+  return OpenJournalToRead(path)->QueryInt("PRAGMA user_version").value_or(-1);
 }
 
 TEST(Crash, AnOlderHubIsReadAsItIsAndUpgradedByItsFirstWrite) {
@@ -455,7 +455,7 @@ TEST(Crash, AnOlderHubIsReadAsItIsAndUpgradedByItsFirstWrite) {
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 2)));
   world.Close();
   const std::string path = world.path() + "/hub.db";
-  MakeVersion13(path);
+  MakeOlder(path);
   world.Open();
   auto records = [&] {
     int count = 0;
@@ -464,11 +464,11 @@ TEST(Crash, AnOlderHubIsReadAsItIsAndUpgradedByItsFirstWrite) {
   };
   EXPECT_EQ(records(), 4);
   EXPECT_TRUE(CheckHub(world.path())->sound());
-  EXPECT_EQ(VersionOf(path), 13);
-  EXPECT_FALSE(os::Exists(path + "-v13")) << "it was only read";
+  EXPECT_EQ(VersionOf(path), 0);
+  EXPECT_FALSE(os::Exists(path + "-v0")) << "it was only read";
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 2, 1, "text")));
   EXPECT_EQ(VersionOf(path), kSchemaVersion);
-  EXPECT_EQ(VersionOf(path + "-v13"), 13);
+  EXPECT_EQ(VersionOf(path + "-v0"), 0);
   world.Reopen();
   EXPECT_EQ(records(), 6);
   EXPECT_TRUE(CheckHub(world.path())->sound());
@@ -481,10 +481,10 @@ TEST(Crash, AnOlderRunIsUpgradedAndItsCopyIsNamed) {
   ASSERT_TRUE(world.Commit(AcceptBundle(5)));
   world.CloseStore();
   const std::string path = world.dir().DbPath();
-  MakeVersion13(path);
+  MakeOlder(path);
   ASSERT_TRUE(OpenJournal(path));
   EXPECT_EQ(VersionOf(path), kSchemaVersion);
-  auto copy = OpenJournalToRead(path + "-v13");
+  auto copy = OpenJournalToRead(path + "-v0");
   ASSERT_TRUE(copy) << MessageOf(copy.error());
   EXPECT_EQ(ReadJobRow(*copy, JobId(1))->counts.total, 5u);
   EXPECT_TRUE(CheckJob(world.state(), 1)->sound());
@@ -494,7 +494,7 @@ TEST(Crash, AnOlderRunIsUpgradedAndItsCopyIsNamed) {
   }
   auto newer = OpenJournalToRead(path);
   ASSERT_FALSE(newer);
-  EXPECT_NE(newer.error().message.find(fmt::format("mv {0}-v13 {0}", path)), std::string::npos)
+  EXPECT_NE(newer.error().message.find(fmt::format("mv {0}-v0 {0}", path)), std::string::npos)
       << newer.error().message;
 }
 
@@ -507,7 +507,7 @@ TEST(Crash, ANewerHubIsRestoredFromABackup) {
     auto db = Database::Open(path, DbMode::kWrite);
     ASSERT_TRUE(db->Run("PRAGMA user_version = 99"));
   }
-  ASSERT_TRUE(os::WriteFile(path + "-v13", "of before"));
+  ASSERT_TRUE(os::WriteFile(path + "-v0", "of before"));
   auto newer = OpenJournalToRead(path);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
@@ -531,7 +531,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
-  EXPECT_NE(newer.error().message.find("its format is 15, and this release reads 13 to 14"),
+  EXPECT_NE(newer.error().message.find("its format is 2, and this release reads 0 to 1"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

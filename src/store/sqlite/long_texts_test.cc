@@ -82,14 +82,14 @@ TEST(LongTexts, OfOlderJournalsAreCutByTheUpgrade) {
     write.BindText(0, row.name);
     write.BindText(1, row.cwd);
     ASSERT_TRUE(write.RunOnce());
-    ASSERT_TRUE(db->Run(kMakeVersion13));
+    ASSERT_TRUE(db->Run(kMakeOlder));
   }
   world.Open();
   EXPECT_EQ(world.store().ReadJob(job)->argv, row.argv) << "it was only read";
   ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(7)}));
   ExpectCut(*world.store().ReadJob(job));
   EXPECT_EQ(world.store().ReadJob(damaged).error().kind, ErrorKind::kCorrupt);
-  EXPECT_TRUE(os::Exists(path + "-v13"));
+  EXPECT_TRUE(os::Exists(path + "-v0"));
   auto check = CheckHub(world.path());
   ASSERT_TRUE(check);
   EXPECT_EQ(check->jobs.size(), 1u) << "the damaged one";

@@ -236,10 +236,10 @@ const char* PragmaOf(JournalMode mode) {
                                    : "PRAGMA journal_mode = TRUNCATE;";
 }
 
-// Make a journal of version 13 look like one of version 14 to this connection, and be one.
-constexpr const char* kReadVersion13 =
+// Make a journal of version 0 look like one of version 1 to this connection, and be one.
+constexpr const char* kReadOlder =
     "CREATE TEMP VIEW attempt AS SELECT *, NULL AS output_sums FROM main.attempt;";
-constexpr const char* kUpgradeVersion13 = "ALTER TABLE attempt ADD COLUMN output_sums BLOB;";
+constexpr const char* kUpgradeOlder = "ALTER TABLE attempt ADD COLUMN output_sums BLOB;";
 
 // Tables whose rows have a checksum over all other columns, the key first.
 struct SummedTable {
@@ -391,7 +391,7 @@ Status Upgrade(Database& db) {
   TRY(make.RunOnce());
   TRY(os::Rename(unfinished, copy));
   TRY(os::FsyncDir(os::DirName(copy)));
-  std::string change = kUpgradeVersion13;
+  std::string change = kUpgradeOlder;
   if (db.path().ends_with("/hub.db")) change += CutLongTexts();
   return db.Run(
       fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", change, kSchemaVersion).c_str());
@@ -450,7 +450,7 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   TRY(db->Run(kReadPragmas));
   TRY(CheckVersion(*db));
   auto version = TRY(db->QueryInt("PRAGMA user_version"));
-  if (version < kSchemaVersion) TRY(db->Run(kReadVersion13));
+  if (version < kSchemaVersion) TRY(db->Run(kReadOlder));
   return db;
 }
 

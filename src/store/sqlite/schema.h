@@ -14,9 +14,9 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 14;
-// Older ones from this on are read, and upgraded before they are written.
-inline constexpr int64_t kOldestSchemaVersion = 13;
+inline constexpr int64_t kSchemaVersion = 1;
+// Older ones from this on are read, and upgraded before they are written. 0: of before 0.1.0.
+inline constexpr int64_t kOldestSchemaVersion = 0;
 
 // How SQLite keeps a transaction whole.
 enum class JournalMode : uint8_t {
@@ -42,7 +42,7 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us, Journal
 
 // For writing an existing one: checks it first by a connection that cannot write, so that a
 // damaged or newer file stays as it is. kCorrupt says which of the two. One of an older version is
-// upgraded; a copy of it as it was stays beside it, named after its version: "job.db-v13".
+// upgraded; a copy of it as it was stays beside it, named after its version: "job.db-v0".
 Result<Database> OpenJournal(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.

@@ -9,9 +9,9 @@
 
 namespace spate::store {
 
-// Makes a journal whose attempts have no output one of version 13.
-inline constexpr const char* kMakeVersion13 =
-    "ALTER TABLE attempt DROP COLUMN output_sums; PRAGMA user_version = 13";
+// Makes a journal whose attempts have no output one of the older version.
+inline constexpr const char* kMakeOlder =
+    "ALTER TABLE attempt DROP COLUMN output_sums; PRAGMA user_version = 0";
 
 class HubWorld {
  public:

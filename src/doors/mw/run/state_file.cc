@@ -13,7 +13,7 @@ namespace spate::mw {
 namespace {
 
 // Rows of another number are another program's.
-constexpr int64_t kFormat = 4;
+constexpr int64_t kFormat = 1;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS task

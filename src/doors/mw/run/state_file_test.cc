@@ -233,7 +233,7 @@ TEST(StateFileTest, OfANewerVersion) {
   {
     auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
     ASSERT_TRUE(db);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 5"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 2"));
   }
   EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
 }

@@ -113,12 +113,12 @@ class Hub:
         await_that("the node has joined", lambda: self.said("node.log", "joined the hub"))
         return node
 
-    def swarm(self, nodes, slots=1, task_ms=0, processes=1):
+    def swarm(self, nodes, slots=1, task_ms=0, processes=1, listed=0):
         swarms = []
         for i in range(processes):
             swarms.append(self.spawn(
                 f"swarm{i}.log", f"{self.place.build}/bench/node_swarm", self.nodes_access,
-                f"n{i}-", str(nodes // processes), str(slots), str(task_ms),
+                f"n{i}-", str(nodes // processes), str(slots), str(task_ms), str(listed),
                 stdin=subprocess.PIPE))
         self.others += swarms
         for i in range(processes):

@@ -1,12 +1,16 @@
 // Many nodes in one process, for a hub to bear. They speak to it as nodes do, over connections of
 // their own, and run nothing: a leased task has succeeded at once, or after a while.
 //
-//   node_swarm ACCESS PREFIX NODES SLOTS [TASK_MS]
+//   node_swarm ACCESS PREFIX NODES SLOTS [TASK_MS [PROCESSES]]
+//
+// Each running task lists PROCESSES made-up processes, and is frozen as soon as the hub asks for
+// it; its time goes on.
 //
 // Says "all N connected" on standard output whenever that has become true, and "N away" at the
 // first that it loses after that. Ends with its standard input.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -17,10 +21,12 @@
 
 #include "access/access_file.h"
 #include "base/prng.h"
+#include "core/model/processes.h"
 #include "link/channels.h"
 #include "link/reconnector.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
+#include "wire/field_bytes.h"
 
 namespace {
 
@@ -39,6 +45,7 @@ struct Swarm {
   uint32_t nodes = 0;
   uint32_t slots = 0;
   Duration task;
+  uint32_t processes = 0;  // of each task
   uint32_t connected = 0;
   bool complete = false;
 
@@ -85,6 +92,8 @@ class SwarmNode {
     channel_->OnMessage([this](wire::ToNode message) {
       if (auto* lease = std::get_if<wire::Lease>(&message)) Take(*lease);
       if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) Forget(taken->number);
+      if (auto* ask = std::get_if<wire::Ask>(&message)) Answer(*ask);
+      if (auto* freeze = std::get_if<wire::Freeze>(&message)) Confirm(*freeze);
     });
     wire::Hello hello;
     hello.node = spate::NodeId(1);  // the hub knows which one we are
@@ -106,6 +115,55 @@ class SwarmNode {
   }
   void Forget(uint64_t up_to) {
     while (!untaken_.empty() && untaken_.front().number <= up_to) untaken_.pop_front();
+  }
+
+  // Its processes, in one go: they fit the window.
+  void Answer(const wire::Ask& ask) {
+    wire::AnswerPiece rest{ask.id, wire::AnswerKind::kUnknown, 0, {}};
+    if (ask.question == spate::ReadProcesses::kNumber) {
+      rest.kind = wire::AnswerKind::kDone;
+      rest.bytes = wire::BytesOf(Processes());
+    }
+    for (bool more = true; more;) {
+      wire::AnswerPiece piece = wire::CutPiece(rest);
+      more = piece.kind == wire::AnswerKind::kMore;
+      channel_->Send(std::move(piece));
+    }
+  }
+
+  spate::NodeProcesses Processes() const {
+    spate::NodeProcesses all;
+    all.boot = "bench";
+    uint32_t pid = 1;
+    for (const Held& held : running_) {
+      spate::AttemptProcesses& of = all.attempts.emplace_back();
+      of.job = held.ref.job;
+      of.task = held.ref.index + 1;
+      of.attempt = held.ref.attempt.value;
+      for (uint32_t i = 0; i < swarm_.processes; ++i) {
+        of.processes.push_back(
+            {.pid = ++pid,
+             .parent = pid - 1,
+             .start = pid,
+             .state = spate::ProcessState::kSleeping,
+             .cpu = Duration::Millis(10 * i),
+             .memory = 4096 * uint64_t{i + 1},
+             .threads = 1,
+             .elapsed = Duration::Seconds(1),
+             .command = "worker --of " + name_ + " --number " + std::to_string(i)});
+      }
+    }
+    return all;
+  }
+
+  void Confirm(const wire::Freeze& freeze) {
+    for (const Held& held : running_) {
+      auto has_it = [&](const spate::TaskRange& range) {
+        return held.ref.index - range.first < range.count;
+      };
+      if (held.ref.job != freeze.job || std::ranges::none_of(freeze.tasks, has_it)) continue;
+      channel_->Send(wire::Frozen{held.ref, freeze.frozen, freeze.stop});
+    }
   }
 
   void Lost() {
@@ -187,7 +245,7 @@ class SwarmNode {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(stderr, "usage: node_swarm ACCESS PREFIX NODES SLOTS [TASK_MS]\n");
+    std::fprintf(stderr, "usage: node_swarm ACCESS PREFIX NODES SLOTS [TASK_MS [PROCESSES]]\n");
     return 2;
   }
   rlimit files{};
@@ -206,6 +264,7 @@ int main(int argc, char** argv) {
   swarm.nodes = static_cast<uint32_t>(std::atoi(argv[3]));
   swarm.slots = static_cast<uint32_t>(std::atoi(argv[4]));
   swarm.task = Duration::Millis(argc > 5 ? std::atoi(argv[5]) : 0);
+  swarm.processes = argc > 6 ? static_cast<uint32_t>(std::atoi(argv[6])) : 0;
   std::deque<SwarmNode> nodes;
   for (uint32_t i = 0; i < swarm.nodes; ++i) {
     nodes.emplace_back(swarm, argv[2] + std::to_string(i), i);

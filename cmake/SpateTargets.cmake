@@ -75,13 +75,14 @@ if(SPATE_PRECOMPILE)
       "${precompiled} ${sum} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
   endforeach()
 endif()
-# Less optimization compiles in three quarters of the time. It is for tests, which are compiled more often than they run, and for the
-# folders below src/ that work once for each command, hub or node: never for each task or message (docs/design/033-build-time.md).
-set(SPATE_COLD_FOLDERS access apps cli/manual cli/options
-  command daemon doors/mw/overseer doors/parasol/client doors/parasol/programs doors/parasol/site pool remote)
+# Code that is optimized for size compiles in three quarters of the time, and has a third less. It is for tests, which are compiled more
+# often than they run, and for the folders below src/ that work once for each command, hub, node or screen: never for each task or
+# message (docs/design/033-build-time.md).
+set(SPATE_COLD_FOLDERS access apps cli/manual cli/options command daemon doors/mw/overseer doors/parasol/client doors/parasol/programs
+  doors/parasol/site doors/simulate hub/pools pool present remote submit view)
 set(spate_cold_options "")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(spate_cold_options -O1)
+  set(spate_cold_options -Os)
 endif()
 if(SPATE_PRECOMPILE)
   target_compile_options(spate_precompiled_cold PRIVATE ${spate_cold_options})

@@ -79,6 +79,7 @@ class TaskBook {
   bool Apply(const engine::JobHeld& record);
   bool Apply(const engine::JobReleased& record);
   bool Apply(const engine::JobSteered& record);
+  bool Apply(const engine::JobParted&) { return true; }
   bool Apply(const engine::NeedsChanged& record);
   bool Apply(const engine::Leased& record);
   bool Apply(const engine::GangLeased& record);

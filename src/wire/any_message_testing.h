@@ -269,6 +269,9 @@ inline ToHub AnyToHub(size_t kind) {
       state.clock = {AnyNumber(int64_t{1} << 60)};
       return state;
     }
+    case 12:
+      return Slowed{{AnyRef(), AnyId<JobId>(), static_cast<TrafficKind>(AnyNumber(2)),
+                     AnyNumber(UINT64_MAX), AnyNumber(UINT64_MAX)}};
     case 11:
       return Frozen{AnyRef(), AnyFlag(), {AnyNumber(int64_t{1} << 60)}};
     case 10:
@@ -372,6 +375,7 @@ inline bool Same(const Freeze& x, const Freeze& y) {
   return epoch == y.epoch && job == y.job && tasks == y.tasks && frozen == y.frozen &&
          stop == y.stop;
 }
+inline bool Same(const Slowed& x, const Slowed& y) { return x.what == y.what; }
 inline bool Same(const Frozen& x, const Frozen& y) {
   const auto& [ref, frozen, stop] = x;
   return ref == y.ref && frozen == y.frozen && stop == y.stop;

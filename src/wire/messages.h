@@ -16,6 +16,7 @@
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/slowed.h"
 #include "core/model/task_files.h"
 #include "core/model/why.h"
 #include "wire/ask.h"
@@ -182,6 +183,12 @@ struct Frozen {
   Instant stop;
   SPATE_MESSAGE(1, Must(ref), 2, frozen, 3, stop);
 };
+// An attempt has moved less beside another job (core/agent/slowdowns.h). Nothing depends on it.
+struct Slowed {
+  static constexpr uint32_t kNumber = 17;
+  SlowedBeside what;
+  SPATE_MESSAGE(1, Must(what));
+};
 // The machine's free resources, and the attempts that run.
 struct NodeState {
   static constexpr uint32_t kNumber = 10;
@@ -225,7 +232,7 @@ struct WantPiece {
   SPATE_MESSAGE(1, Must(job), 2, piece);
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, RoomTaken, AnswerPiece, Frozen>;
+                           NodeState, RoomTaken, AnswerPiece, Frozen, Slowed>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

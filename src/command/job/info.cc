@@ -24,8 +24,8 @@
 #include "present/text/left_text.h"
 #include "present/text/reason_json.h"
 #include "present/text/running_text.h"
+#include "present/text/slowed_text.h"
 #include "present/text/start_text.h"
-#include "present/why.h"
 #include "view/failures.h"
 #include "view/summary.h"
 #include "view/task_text.h"
@@ -232,6 +232,14 @@ void PrintBlamed(const JobDetails& details, present::Page& page) {
   }
 }
 
+void PrintParted(const JobDetails& details, present::Page& page) {
+  for (const PartedFacts& each : details.parted) {
+    page.Field(
+        &each == details.parted.data() ? "kept apart" : "",
+        fmt::format("from job {}: {}", each.job.value, present::SlowedText(each, details.job.job)));
+  }
+}
+
 void PrintTasks(const JobDetails& details, bool on_hub, present::Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
@@ -254,6 +262,7 @@ void PrintTasks(const JobDetails& details, bool on_hub, present::Page& page) {
     page.Field("", fmt::format("and {} more kinds", details.failures.size() - kShownFailures));
   }
   PrintBlamed(details, page);
+  PrintParted(details, page);
   page.Field("retries", RetriesText(details.policy.retry));
   if (all.attempts == 0) return;
   std::string wall = fmt::format("{} in all", FormatDuration(all.total_wall));
@@ -431,7 +440,7 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   present::AddFields(line, WithOutcome(job));
   present::AddFields(
       line, "held", details.held, "held_since", details.held_since, "stop", details.stop,
-      "stopped_tasks", details.stopped_tasks, "release_command",
+      "stopped_tasks", details.stopped_tasks, "parted", details.parted, "release_command",
       OrNull(ReleaseCommand(call, details)), "set_aside", SetAsideJson(details.set_aside), "waits",
       OrNull(WhyWaits(call, details, now)), "reasons", present::ReasonsJson(live.waits),
       "left_running", live.left, "start_news", present::StartNewsJson(details.story),

@@ -15,6 +15,7 @@
 #include "present/table/time_text.h"
 #include "present/text/left_text.h"
 #include "present/text/node_note.h"
+#include "present/text/slowed_text.h"
 
 namespace spate::cli::command {
 namespace {
@@ -55,6 +56,10 @@ std::string PageOf(const NodeFacts& node) {
       told += ", " + present::WaitText("waits for processes that it left running: ", run.left);
     }
     add("runs", told);
+  }
+  for (const PartedFacts& each : node.parted) {
+    add("slowed", fmt::format("jobs {} and {}, which are kept apart: {}", each.of.value,
+                              each.job.value, present::SlowedText(each, JobId())));
   }
   return text;
 }

@@ -79,6 +79,7 @@ class Durable::Applier {
         return;
     }
   }
+  void operator()(const JobParted& record) { Touched(record.job).Part(record.from); }
   void operator()(const GangLeased& record) {
     JobState& job = JobOf(record.job);
     const uint32_t request = job.RequestOf(record.index);

@@ -130,6 +130,11 @@ struct FreezeTold {
   bool frozen = false;
   Instant stop;  // SendFreeze::stop
 };
+// A node has seen an attempt move less beside another job (core/agent/slowdowns.h).
+struct SlowedTold {
+  NodeId node;
+  SlowedBeside what;
+};
 // A user without limits gets those of kNewUsers (record.h) with the next job.
 struct SetUser {
   std::string user;
@@ -263,7 +268,7 @@ using Event =
                  RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeFull, NodeSilent,
                  NodeKnocked, NodeLost, AttemptsEnded, TasksReturned, GangSent, RoomTaken,
                  ChangeGangPolicy, NodesToCome, ChangeHalfLife, ChangePriority, ChangeTimes,
-                 ClockStepped, HubSlept, SteerTasks, FreezeTold>;
+                 ClockStepped, HubSlept, SteerTasks, FreezeTold, SlowedTold>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -493,6 +498,10 @@ class Engine {
   // Tasks that the node holds; those of one job, but for gangs.
   uint32_t Leased(NodeId node) const;
   uint32_t Leased(NodeId node, JobId job) const;
+  // Jobs that the job slows or is slowed by, and that it is kept away from.
+  std::vector<PartedFrom> PartedOf(JobId job) const;
+  // The same of all unfinished jobs, as far as it was seen on this node.
+  std::vector<std::pair<JobId, PartedFrom>> PartedOn(NodeId node) const;
   // Attempts that have ended there in this life of the hub, but those that were stopped.
   uint64_t EndedOn(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;

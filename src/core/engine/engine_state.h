@@ -102,6 +102,7 @@ void On(StepContext& step, const ClockStepped& event);
 void On(StepContext& step, const HubSlept& event);
 void On(StepContext& step, const SteerTasks& event);
 void On(StepContext& step, const FreezeTold& event);
+void On(StepContext& step, const SlowedTold& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes. Where they are cut off, `like.start` is when the node was heard last.

@@ -140,7 +140,11 @@ std::string WhyLater(const StepContext& step, const place::GangPromise& before) 
   const place::Job* waiting = step.board.FindJob(before.job);
   for (const place::GangPlace& place : before.places) {
     if (waiting == nullptr || !waiting->Avoids(place.node)) continue;
-    return fmt::format("a gang of its job failed on node {}", NameOf(step, place.node));
+    const JobState* job = step.durable.FindJob(before.job);
+    const bool failed = job != nullptr && job->troubles().contains(place.node);
+    return fmt::format("{} node {}",
+                       failed ? "a gang of its job failed on" : "a job that slows it runs on",
+                       NameOf(step, place.node));
   }
   if (std::string why = WhyBusyLonger(step, before); !why.empty()) return why;
   return "other nodes were to have room sooner";

@@ -103,7 +103,8 @@ uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
                last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-               additions, queues, waiting, gangs_waiting, requeued, readied, steers] = *this;
+               additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted] =
+      *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -154,6 +155,9 @@ uint64_t JobState::Digest() const {
     for (const auto& [place, index] : all) hash = Mix(hash, index);
   }
   hash = Mix(hash, DigestOf(*steers));
+  for (const PartedFrom& from : *parted) {
+    hash = Mix(Mix(hash, uint64_t{from.job.value} << 32 | from.node.value), from.alone ^ from.with);
+  }
   static_cast<void>(planned_after);  // as its acceptance has it
   static_cast<void>(requeued);
   static_cast<void>(readied);
@@ -164,7 +168,8 @@ uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
                    runs_.capacity() * sizeof(Run) + traces_->size() * 80 + cut_offs_->size() * 48 +
                    graph_.StateBytes() + additions_->keys.size() * 160 +
-                   steers_->stopped.size() * 96 + steers_->killed_tasks.size() * 40;
+                   steers_->stopped.size() * 96 + steers_->killed_tasks.size() * 40 +
+                   parted_->capacity() * sizeof(PartedFrom);
   for (const Queue& queue : queues_) {
     bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
     bytes += (queue.requeued->size() + queue.readied->size()) * 112;

@@ -389,6 +389,13 @@ void JobState::ForgetSteers(TaskIndex index, TaskState state) {
   if (state != TaskState::kQueued && !steers_->stopped.empty()) steers_.Edit().stopped.erase(index);
 }
 
+void JobState::Part(const PartedFrom& from) {
+  std::vector<PartedFrom>& all = parted_.Edit();
+  std::erase_if(all, [&](const PartedFrom& each) { return each.job == from.job; });
+  all.push_back(from);
+  if (all.size() > kMostParted) all.erase(all.begin());
+}
+
 void JobState::Stop(const JobSteered& steered, Stirred& stirred) {
   const StopFact fact{steered.since, steered.at, steered.by};
   if (steered.tasks.empty()) steers_.Edit().all = fact;

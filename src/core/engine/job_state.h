@@ -244,6 +244,10 @@ class JobState {
   // Its processes are to end without delay.
   bool Killed(TaskIndex index) const { return killed() || steers_->killed_tasks.contains(index); }
   bool killed() const { return steers_->killed; }
+  // Jobs that it slows or is slowed by, the newest last; at most kMostParted.
+  const std::vector<PartedFrom>& parted() const { return *parted_; }
+  static constexpr size_t kMostParted = 16;
+  void Part(const PartedFrom& from);
   // Tasks that the request's queue can give out at `now`, and the time when the next task is due.
   place::Ready::Queued QueuedOf(uint32_t request, Instant now) const;
   // At most `max` equal tasks of the request that may be leased at `now`, and whose turn comes
@@ -339,11 +343,11 @@ class JobState {
     auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
            planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
            last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-           additions, queues, waiting, gangs_waiting, requeued, readied, steers] = self;
+           additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted] = self;
     archive(id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
             planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
             last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-            additions, queues, waiting, gangs_waiting, requeued, readied, steers);
+            additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted);
   }
 
  private:
@@ -470,6 +474,7 @@ class JobState {
   uint64_t requeued_ = 0;       // tasks that were queued again so far
   uint64_t readied_ = 0;        // and that waited for others before
   Rare<Steers> steers_;
+  Rare<std::vector<PartedFrom>> parted_;
 };
 
 }  // namespace spate::engine

@@ -25,7 +25,7 @@ place::JobFacts FactsOf(const JobState& job) {
       .weight = job.policy().weight,
       .known = job.counts().leased > 0 || job.counts().succeeded > 0,
       .lossy = job.lossy(),
-      .troubled = !job.troubles().empty(),
+      .troubled = !job.troubles().empty() || !job.parted().empty(),
   };
   return facts;
 }
@@ -72,6 +72,10 @@ class Live::Follower {
     Changed(record.job);
     board_.look_at_gangs = true;
   }
+  void operator()(const JobParted& record) {
+    live_.parted.insert(record.job);
+    Changed(record.job);
+  }
   void operator()(const Leased&) {}
   void operator()(const GangLeased& record) {
     const place::PartKey key{record.job, record.index};
@@ -117,7 +121,10 @@ class Live::Follower {
     live_.SetRoomDeadline(at->second, at->first, Instant::Never());
     live_.gangs_leased.erase(at);
   }
-  void operator()(const JobFinished& record) { Changed(record.job); }
+  void operator()(const JobFinished& record) {
+    live_.parted.erase(record.job);
+    Changed(record.job);
+  }
   void operator()(const JobCancelled& record) { Changed(record.job); }
   void operator()(const DependencyMet& record) { Changed(record.job); }
   void operator()(const UserChanged& record) {
@@ -213,6 +220,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
     }
   }
   for (JobId id : changes.jobs) Touch(*durable.FindJob(id));
+  if (!parted.empty()) TouchParted(durable, changes);
   for (const auto& [id, request] : changes.stirred.all()) {
     Stir(*durable.FindJob(id), *board.FindJob(id), request);
   }
@@ -220,6 +228,22 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   if (board.crowded > 0) risen.insert(risen.end(), more.begin(), more.end());
   std::visit(Follower(*this, durable), record);
   if (feed) feed->Follow(record, changes);
+}
+
+// Jobs that are kept away from one that has come to a node, or has left it.
+void Live::TouchParted(const Durable& durable, const Changes& changes) {
+  for (const Changes::Use& use : changes.uses) {
+    if (!parted.contains(use.job)) continue;
+    const place::Node& node = board.nodes[use.node];
+    const auto here = node.jobs.find(use.job);
+    const uint32_t tasks = here == node.jobs.end() ? 0 : here->second.leased;
+    const bool first_or_last = use.procs > 0 || tasks == (use.leased ? use.tasks : 0);
+    if (!first_or_last) continue;
+    for (const PartedFrom& from : durable.FindJob(use.job)->parted()) {
+      const JobState* other = durable.FindJob(from.job);
+      if (other != nullptr && !other->finished()) Touch(*other);
+    }
+  }
 }
 
 void Live::Touch(const JobState& job) {
@@ -247,6 +271,12 @@ void Live::SetFacts(const JobState& job, place::Job& known) {
     }
     if (avoids) facts.avoids.push_back(node);
   }
+  for (const PartedFrom& from : job.parted()) {
+    for (const auto& [id, node] : board.nodes) {
+      if (node.Has(from.job)) facts.avoids.push_back(id);
+    }
+  }
+  std::ranges::sort(facts.avoids);
   board.SetFacts(known, std::move(facts));
 }
 
@@ -279,6 +309,7 @@ void Live::Wake(const Durable& durable, Instant now) {
 
 void Live::Reload(const JobState& job) {
   place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
+  if (!job.parted().empty()) parted.insert(job.id());
   SetFacts(job, known);
   board.Settle(known);
   deadlines.Add(job, 0);

@@ -86,11 +86,16 @@ struct Live {
   std::set<std::pair<AttemptRef, NodeId>> frozen;
   Instant last_stop;                          // of all jobs
   std::set<std::pair<Instant, JobId>> stops;  // when jobs, or tasks of them, were stopped
-  std::unique_ptr<DemandFeed> feed;           // once somebody watches demand
+  std::set<JobId> parted;                     // jobs that go on and are kept away from others
+  // Pairs of jobs of which one was seen once to slow the other; at most kMostSlowed.
+  static constexpr size_t kMostSlowed = 4096;
+  std::set<std::pair<JobId, JobId>> slowed;
+  std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
 
  private:
   class Follower;
   void Stir(const JobState& job, place::Job& known, uint32_t request);
+  void TouchParted(const Durable& durable, const Changes& changes);
   void Touch(const JobState& job);
   void SetFacts(const JobState& job, place::Job& known);
 

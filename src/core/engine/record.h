@@ -18,6 +18,7 @@
 #include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
+#include "core/model/slowed.h"
 #include "core/model/steer.h"
 
 namespace spate::engine {
@@ -302,6 +303,14 @@ struct JobSteered {
   SPATE_FIELDS(1, job, 2, what, 3, tasks, 4, signal, 5, by, 6, since, 7, at);
 };
 
+// Tasks of two jobs have slowed each other on a node, twice: they are not placed together any more
+// while there are other nodes. Each of the two has such a record.
+struct JobParted {
+  JobId job;
+  PartedFrom from;
+  SPATE_FIELDS(1, job, 2, from);
+};
+
 // The journal's numbers of kinds are the places here: append, never insert. Ends of attempts are
 // rows of their own.
 using Record =
@@ -310,6 +319,6 @@ using Record =
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
                  GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged,
-                 ClockStepped, JobSteered>;
+                 ClockStepped, JobSteered, JobParted>;
 
 }  // namespace spate::engine

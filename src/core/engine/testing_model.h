@@ -98,6 +98,7 @@ class NaiveModel {
   void Do(const JobHeld& record);
   void Do(const JobReleased& record);
   void Do(const JobSteered& record);
+  void Do(const JobParted&) {}
   void Do(const Leased& record);
   void Do(const GangLeased&) {}
   void Do(const GangReserved&) {}

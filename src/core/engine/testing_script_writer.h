@@ -84,6 +84,10 @@ class ScriptWriter {
                            script::Name(record.job, record.tasks),
                            record.by.empty() ? "" : " by=" + record.by));
   }
+  void operator()(const JobParted& record) {
+    lines_.Add(fmt::format("record parted {} from {} on {}", script::Name(record.job),
+                           script::Name(record.from.job), script::Name(record.from.node)));
+  }
   void operator()(const Leased& record) {
     lines_.Add(fmt::format("record leased {} {} attempt={}", script::Name(record.node),
                            script::Name(record.job, record.tasks), record.attempt.value));

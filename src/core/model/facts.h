@@ -13,6 +13,7 @@
 #include "core/model/job.h"
 #include "core/model/machine_load.h"
 #include "core/model/pool_facts.h"
+#include "core/model/slowed.h"
 #include "core/model/why.h"
 
 namespace spate {
@@ -148,13 +149,15 @@ struct NodeFacts {
   std::string temp_dir;  // of its tasks
   // Features that depend on the node's machine, such as kPmixFeature.
   std::vector<std::string> features;
-  uint32_t next = 0;  // tasks that it was given and has not started
+  uint32_t next = 0;                // tasks that it was given and has not started
+  std::vector<PartedFacts> parted;  // jobs that have slowed each other here
 
   SPATE_FIELDS(1, Named(name, "node"), 2, state, 3, user, 4, slots, 5, cpus, 6, memory, 7, tasks,
                8, used, 9, ended, 10, failed, 11, Into(machine), 12, from, 13, program, 14, why,
                15, NotInJson(since), 16, NotInJson(offers), 17, NotInJson(labels),
                18, NotInJson(until), 19, NotInJson(runs), 20, NotInJson(temp_dir),
-               21, Named(speaks, "refused_protocol"), 22, NotInJson(features), 23, next);
+               21, Named(speaks, "refused_protocol"), 22, NotInJson(features), 23, next,
+               24, parted);
 };
 
 // The answer of a node to LookAtNode.

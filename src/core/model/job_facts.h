@@ -15,6 +15,7 @@
 #include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/slowed.h"
 #include "core/model/steer.h"
 
 namespace spate {
@@ -164,13 +165,15 @@ struct JobDetails {
   // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
   // get.
   std::vector<std::string> foreign;
-  std::string comment;           // JobSettings::comment
-  std::optional<StopFact> stop;  // of the whole job
-  uint64_t stopped_tasks = 0;    // that are stopped by themselves
+  std::string comment;              // JobSettings::comment
+  std::optional<StopFact> stop;     // of the whole job
+  uint64_t stopped_tasks = 0;       // that are stopped by themselves
+  std::vector<PartedFacts> parted;  // jobs that it slows or is slowed by, the newest last
   SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
                8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges,
                16, blamed, 17, withdrawn, 18, priority, 20, story, 21, story_task, 22, foreign,
-               23, newest, 24, comment, 25, stop, 26, stopped_tasks);
+               23, newest, 24, comment, 25, stop, 26, stopped_tasks,
+               28, parted);
 };
 
 // One attempt that has ended.

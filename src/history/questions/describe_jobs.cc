@@ -64,6 +64,16 @@ Result<std::vector<BlamedFacts>> BlamedOf(const Source& source, const engine::Jo
   return blamed;
 }
 
+Result<std::vector<PartedFacts>> PartedOf(const Source& source, const engine::JobState& job) {
+  std::vector<PartedFacts> parted;
+  for (const PartedFrom& from : job.parted()) {
+    auto name = TRY(source.history->index().NodeName(from.node));
+    parted.push_back({from.job, job.id(), std::move(name), from.slowed, from.kind, from.alone,
+                      from.with, from.at});
+  }
+  return parted;
+}
+
 Result<std::vector<SetAsideFacts>> SetAsideOf(const Source& source, const LogFacts& log) {
   std::vector<SetAsideFacts> nodes;
   for (const auto& [node, why] : log.set_aside) {
@@ -140,6 +150,8 @@ Status AddSums(const Source& source, store::JobJournal& history, const LogFacts&
   if (!source.on_hub()) return {};
   auto blamed = TRY(BlamedOf(source, log.replay->job(), failures.by_node));
   details.blamed = std::move(blamed);
+  auto parted = TRY(PartedOf(source, log.replay->job()));
+  details.parted = std::move(parted);
   return {};
 }
 

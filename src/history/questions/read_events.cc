@@ -36,6 +36,11 @@ struct Told {
     event.at = record.at;
     event.signal = record.signal;
   }
+  void operator()(const engine::JobParted& record) const {
+    event.what = "parted";
+    event.reason = fmt::format("job {} and it slow each other", record.from.job.value);
+    event.at = record.from.at;
+  }
   void operator()(const engine::TasksReopened& record) const {
     event.what = "reopened";
     for (const TaskRange& range : record.tasks) event.tasks += range.count;

@@ -149,6 +149,11 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
     if (!removed && node.row.removed) continue;
     facts.push_back(FactsOf(node, infos[id], jobs.loop()));
     AddRuns(facts.back(), node, jobs, caller);
+    for (const auto& [job, from] : jobs.engine().PartedOn(id)) {
+      if (from.job < job) continue;  // the pair's other record
+      facts.back().parted.push_back(
+          {from.job, job, node.row.name, from.slowed, from.kind, from.alone, from.with, from.at});
+    }
   }
   return facts;
 }

@@ -119,6 +119,12 @@ struct Node {
   const Amounts& TakenBy(const JobHere& here, Amounts& room) const {
     return over.empty() ? here.held : Rest(here, room);
   }
+  // It has tasks or a part of the job. Cost: a look at its parts.
+  bool Has(JobId job) const {
+    const auto here = jobs.find(job);
+    if (here != jobs.end() && here->second.leased > 0) return true;
+    return std::ranges::any_of(parts, [job](const auto& each) { return each.first.job == job; });
+  }
   // It would run tasks, if it had to.
   bool IsThere() const { return present && !drained && no_room.empty(); }
   bool TakesTasks() const { return IsThere() && sick.empty(); }

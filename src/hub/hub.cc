@@ -174,6 +174,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Post(engine::RoomTaken{node, room->ref});
   } else if (const auto* frozen = std::get_if<wire::Frozen>(&message)) {
     Post(engine::FreezeTold{node, frozen->ref, frozen->frozen, frozen->stop});
+  } else if (const auto* slowed = std::get_if<wire::Slowed>(&message)) {
+    Post(engine::SlowedTold{node, slowed->what});
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {

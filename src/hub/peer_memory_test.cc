@@ -80,6 +80,7 @@ constexpr std::tuple kNodeRows{
                            "at once"},
     Row<wire::Frozen>{"Frozen", "which tasks have stopped, until they continue", "",
                       "tasks that the node holds"},
+    Row<wire::Slowed>{"Slowed", "the pair of jobs, once", "", "4,096 pairs of all; 16 of a job"},
 };
 
 constexpr std::tuple kClientRows{

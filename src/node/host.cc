@@ -79,6 +79,11 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
   }
   host->node_ = std::make_unique<Node>(options.id, std::move(options.offer), std::move(parts));
   if (host->shepherds_) host->SetEvents(*host->node_);
+  if (is_node) {
+    host->traffic_.emplace(
+        loop, [of = host.get()] { return of->Roots(); },
+        [of = host.get()](const SlowedBeside& found) { of->node_->ReportSlowed(found); });
+  }
   return host;
 }
 

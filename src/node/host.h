@@ -18,6 +18,7 @@
 #include "node/node.h"
 #include "node/process_executor.h"
 #include "node/process_list.h"
+#include "node/traffic_watch.h"
 #include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/real_loop.h"
@@ -116,6 +117,7 @@ class Host {
   std::unique_ptr<CpuBinder> binder_;  // null: tasks run where they like
   std::optional<PutFiles> files_;
   std::optional<ProcessList> processes_;
+  std::optional<TrafficWatch> traffic_;  // of a hub's node
   std::unique_ptr<Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
 };

@@ -109,6 +109,8 @@ class Node final : public ExecutorEvents {
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override;
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
   void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override;
+  // For the hub.
+  void ReportSlowed(const SlowedBeside& what) { Send(wire::Slowed{what}); }
 
  private:
   struct OpenJob {

@@ -28,7 +28,8 @@ namespace {
 
 using Traffic = std::unordered_map<uint64_t, uint64_t>;
 
-constexpr unsigned kEstablished = 1;  // TCP_ESTABLISHED of netinet/tcp.h, which linux/tcp.h does not go with
+// TCP_ESTABLISHED of netinet/tcp.h, which does not go with linux/tcp.h.
+constexpr unsigned kEstablished = 1;
 // Kernels before 4.1 do not count, and 4.19 is the oldest that is supported.
 constexpr size_t kCounts = offsetof(tcp_info, tcpi_segs_out);
 

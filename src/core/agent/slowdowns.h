@@ -27,7 +27,7 @@ class Slowdowns {
   static constexpr Duration kWindow = Duration::Seconds(10);
   static constexpr size_t kBefore = 6;  // windows that are compared, at most
   static constexpr size_t kFew = 3;     // and at least: before, meanwhile and after
-  // Who moves less than this has no rate that could fall. Bytes a second.
+  // Bytes a second. Less than this is no rate that could fall.
   static constexpr uint64_t kLeastRate = 100'000;
 
   struct Sample {

@@ -189,26 +189,35 @@ bool Cgroup::IsPopulated() const {
   return NumberOf(ReadText(File("cgroup.events")), "populated") != 0;
 }
 
-Status Cgroup::SetProcessLimit(uint64_t count) {
-  const std::string text = count == 0 ? "max" : fmt::format("{}", count);
-  if (WriteOnce(File("pids.max"), text)) return {};
-  Error error = SystemError(errno, fmt::format("write {} to", text), File("pids.max"));
-  if (error.kind == ErrorKind::kNotFound && Exists(dir_)) error.kind = ErrorKind::kUnavailable;
-  return std::unexpected(std::move(error));
-}
+std::string Cgroup::Aside() const { return dir_ + std::string(kAside); }
 
 // cgroup.kill and cgroup.freeze spare nobody, so an owner steps aside for a while.
 bool Cgroup::StepAside() {
   if (frozen_ || !entered_) return true;
-  const std::string aside = dir_ + std::string(kAside);
+  const std::string aside = Aside();
   if (mkdir(aside.c_str(), 0777) != 0 && errno != EEXIST) return false;
+  // Visitors of a frozen task are there, too: their memory is as bounded as if they were with it.
+  if (holds_.memory) {
+    WriteOnce(aside + "/memory.max", fmt::format("{}", set_.at("memory.max")));
+    WriteOnce(aside + "/memory.swap.max", "0");
+  }
   return WriteOnce(aside + "/cgroup.procs", "0");
+}
+
+// A frozen process that leaves a frozen cgroup runs.
+void Cgroup::MoveAside(const std::vector<Pid>& pids) {
+  if (!frozen_ || !entered_) return;
+  for (Pid pid : pids) WriteOnce(Aside() + "/cgroup.procs", fmt::format("{}", pid));
 }
 
 void Cgroup::StepBack() {
   if (frozen_ || !entered_) return;
   WriteOnce(File("cgroup.procs"), "0");
-  rmdir((dir_ + std::string(kAside)).c_str());
+  // Those that were born meanwhile are met in the next round.
+  constexpr int kRounds = 100;
+  for (int i = 0; i < kRounds && rmdir(Aside().c_str()) != 0 && errno == EBUSY; ++i) {
+    for (Pid pid : PidsIn(Aside())) WriteOnce(File("cgroup.procs"), fmt::format("{}", pid));
+  }
 }
 
 bool Cgroup::Freeze() {
@@ -276,6 +285,9 @@ void Cgroup::Enter() {
     return Fd(open(File(name).c_str(), how | O_CLOEXEC));
   };
   memory_events_ = file("memory.events", O_RDONLY);
+  process_events_ = file("pids.events", O_RDONLY);
+  processes_now_ = file("pids.current", O_RDONLY);
+  cpu_stat_ = file("cpu.stat", O_RDONLY);
   memory_now_ = file("memory.current", O_RDONLY);
   memory_stat_ = file("memory.stat", O_RDONLY);
   memory_peak_ = file("memory.peak", O_RDWR);
@@ -283,13 +295,44 @@ void Cgroup::Enter() {
   if (!memory_peak_) memory_peak_ = file("memory.peak", O_RDONLY);
 }
 
-void Cgroup::Begin(uint64_t memory_limit) {
-  if (memory_events_ && memory_limit != limit_) {
-    const std::string text = memory_limit == 0 ? "max" : fmt::format("{}", memory_limit);
-    if (WriteOnce(File("memory.max"), text)) limit_ = memory_limit;
-    WriteOnce(File("memory.swap.max"), memory_limit == 0 ? "max" : "0");
+// True if the file has the value now. Files that were never there stay so while we are here.
+bool Cgroup::Set(const char* file, uint64_t value, std::string text) {
+  if (dir_.empty()) return false;
+  auto [at, is_new] = set_.try_emplace(file, UINT64_MAX - 1);
+  if (at->second == UINT64_MAX) return false;
+  if (at->second == value) return true;
+  if (WriteOnce(File(file), text)) {
+    at->second = value;
+    return true;
   }
-  if (limit_ != 0) oom_kills_before_ = OomKills();
+  at->second = is_new && errno == ENOENT ? UINT64_MAX : UINT64_MAX - 1;
+  return false;
+}
+
+void Cgroup::Limit(const CgroupLimits& limits) {
+  auto set_most = [this](const char* file, uint64_t most) {
+    return Set(file, most, most == 0 ? "max" : fmt::format("{}", most)) && most != 0;
+  };
+  holds_.memory = set_most("memory.max", limits.memory);
+  const bool swaps = limits.memory == 0 && limits.memory_high == 0;
+  (void)Set("memory.swap.max", swaps ? 1 : 0, swaps ? "max" : "0");
+  holds_.memory_high = set_most("memory.high", limits.memory_high);
+  holds_.memory_low = Set("memory.low", limits.memory_low, fmt::format("{}", limits.memory_low)) &&
+                      limits.memory_low != 0;
+  holds_.processes = set_most("pids.max", limits.processes);
+  holds_.cpu_weight =
+      Set("cpu.weight", limits.cpu_weight, fmt::format("{}", std::max(limits.cpu_weight, 1u)));
+  constexpr uint64_t kPeriod = 100'000;  // microseconds
+  const uint64_t quota = std::max<uint64_t>(limits.milli_cpus * (kPeriod / 1000), 1000);
+  holds_.milli_cpus = Set("cpu.max", limits.milli_cpus,
+                          limits.milli_cpus == 0 ? "max" : fmt::format("{} {}", quota, kPeriod)) &&
+                      limits.milli_cpus != 0;
+}
+
+void Cgroup::Begin(const CgroupLimits& limits) {
+  Limit(limits);
+  if (holds_.memory) oom_kills_before_ = OomKills();
+  if (holds_.processes) failed_forks_before_ = FailedForks();
   if (!memory_peak_) return;
   if (can_reset_peak_) {
     can_reset_peak_ = write(memory_peak_.get(), "reset\n", 6) == 6;
@@ -320,6 +363,37 @@ uint64_t Cgroup::Cache() const {
   std::string_view text = ReadFromStart(memory_stat_, buffer);
   uint64_t file = NumberOf(text, "file");
   return file - std::min(file, NumberOf(text, "shmem"));
+}
+
+void Cgroup::HearEvents() const {
+  char buffer[512];
+  for (const Fd* events : {&memory_events_, &process_events_}) {
+    if (*events) (void)ReadFromStart(*events, buffer);
+  }
+}
+
+uint64_t Cgroup::FailedForks() const {
+  char buffer[128];
+  return NumberOf(ReadFromStart(process_events_, buffer), "max");
+}
+
+void Cgroup::LiftHigh(bool memory) {
+  (memory ? holds_.memory_high : holds_.processes) = false;
+  (void)Set(memory ? "memory.high" : "pids.max", 0, "max");
+}
+
+std::optional<uint64_t> Cgroup::Processes() const {
+  if (!processes_now_) return std::nullopt;
+  char buffer[32];
+  return NumberIn(ReadFromStart(processes_now_, buffer));
+}
+
+std::optional<Duration> Cgroup::CpuTime() const {
+  if (!cpu_stat_) return std::nullopt;
+  char buffer[1024];
+  const std::string_view text = ReadFromStart(cpu_stat_, buffer);
+  if (text.empty()) return std::nullopt;
+  return Duration{static_cast<int64_t>(NumberOf(text, "usage_usec")) * 1000};
 }
 
 uint64_t Cgroup::OomKills() const {
@@ -365,7 +439,11 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& place
                 fmt::format("no cgroup is used: '{}' is split by threads", places.v2_dir));
   }
   std::string no_memory = tree->HandDown("memory", &tree->has_memory_);
-  (void)tree->HandDown("pids", &tree->has_pids_);  // good to have, missed by nobody
+  // Their absence is stated where a limit needs them (EnforcedLimit).
+  (void)tree->HandDown("pids", &tree->has_pids_);
+  (void)tree->HandDown("cpu", &tree->has_cpu_);
+  // A slot's guarantee counts only as far as all cgroups above it have one.
+  if (tree->has_memory_) WriteOnce(JoinPath(tree->dir_, "memory.low"), "max");
   if (no_memory.starts_with("no ") && places.FindV1("memory") != nullptr) {
     no_memory = "its controller belongs to cgroup v1 on this machine";
   }
@@ -440,6 +518,7 @@ Status CgroupTree::Remove(Duration patience) {
   // Controllers first: with them our old cgroup takes no process back.
   WriteOnce(dir_ + "/cgroup.subtree_control", "-memory");
   WriteOnce(dir_ + "/cgroup.subtree_control", "-pids");
+  WriteOnce(dir_ + "/cgroup.subtree_control", "-cpu");
   if (!handed_by_us_.empty()) WriteOnce(parent_ + "/cgroup.subtree_control", handed_by_us_);
   if (moved_ && !WriteOnce(parent_ + "/cgroup.procs", "0")) {
     return FailErrno("return to the cgroup", parent_);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,21 @@ struct CgroupPlaces {
 CgroupPlaces FindCgroups(const std::string& root = "");
 CgroupPlaces ParseCgroups(std::string_view mountinfo, std::string_view proc_cgroup);
 
+// Limits and guarantees for all processes of a cgroup together. 0: none.
+struct CgroupLimits {
+  uint64_t memory = 0;        // bytes; the kernel kills above
+  uint64_t memory_high = 0;   // bytes; the kernel slows down above, and tells so
+  uint64_t memory_low = 0;    // bytes that the kernel takes from others first
+  uint64_t processes = 0;     // with their threads, this process among them; no more are made
+  uint32_t cpu_weight = 100;  // its share against others', 1 to 10,000
+  uint32_t milli_cpus = 0;    // in each tenth of a second
+};
+// The parts of CgroupLimits that the kernel has taken over.
+struct CgroupHolds {
+  bool memory = false, memory_high = false, memory_low = false, processes = false;
+  bool cpu_weight = false, milli_cpus = false;
+};
+
 // One cgroup v2 that we made: that of a slot, in which a shepherd was born and its tasks are, one
 // after another, at no cost for a task. The object does not remove it: Remove() does.
 class Cgroup {
@@ -51,8 +67,6 @@ class Cgroup {
   // True if a process lives here or below; zombies do not.
   bool IsPopulated() const;
 
-  Status SetProcessLimit(uint64_t count);  // 0: none; kUnavailable without the controller
-
   // Kills all processes here and below (cgroup.kill, since Linux 5.14; else frozen and one by one)
   // but an owner, and waits until they are gone. Costs milliseconds. kBusy when some are left after
   // `patience`.
@@ -61,6 +75,9 @@ class Cgroup {
   // Thaw. False where that is not possible.
   bool Freeze();
   void Thaw();
+  // While it is frozen: these processes run on, next to the owner and below the same limit, until
+  // Thaw, which brings back whatever is there.
+  void MoveAside(const std::vector<Pid>& pids);
   bool is_frozen() const { return frozen_; }
   // All processes stand still, as Freeze has asked: the kernel says so.
   bool StandsStill() const;
@@ -75,10 +92,21 @@ class Cgroup {
   // ---- An owner's attempts, one after another. Without a cgroup all say so.
 
   bool has_memory() const { return memory_peak_.valid(); }
-  // Becomes readable with POLLPRI when WasOutOfMemory may have changed; -1 without a limit.
-  int events_fd() const { return limit_ != 0 ? memory_events_.get() : -1; }
-  // Before an attempt: the limit in bytes (0: none), and the high-water mark starts again.
-  void Begin(uint64_t memory_limit);
+  // Become readable with POLLPRI when the attempt may have met a limit of memory, or of processes,
+  // until they are read (HearEvents); -1 without one.
+  int events_fd() const { return holds_.memory || holds_.memory_high ? memory_events_.get() : -1; }
+  int process_events_fd() const { return holds_.processes ? process_events_.get() : -1; }
+  void HearEvents() const;
+  // Before an attempt: its limits, and the high-water mark starts again.
+  void Begin(const CgroupLimits& limits);
+  // The limits of the attempt under way change.
+  void Limit(const CgroupLimits& limits);
+  // True for limits that were asked for and are kept.
+  const CgroupHolds& holds() const { return holds_; }
+  // Processes and threads in it now, this one among them; processor time of all that was ever in
+  // it. Empty where the kernel does not count them.
+  std::optional<uint64_t> Processes() const;
+  std::optional<Duration> CpuTime() const;
   // The high-water mark since Begin. Empty where there is no memory controller, and where the
   // kernel (before 6.12) cannot start again and an earlier attempt went higher.
   std::optional<uint64_t> Peak() const;
@@ -88,23 +116,36 @@ class Cgroup {
   // Bytes of page cache that are charged to it, of this attempt and those before.
   uint64_t Cache() const;
   // True if the kernel ended a process since Begin because of the limit.
-  bool WasOutOfMemory() const { return limit_ != 0 && OomKills() > oom_kills_before_; }
+  bool WasOutOfMemory() const { return holds_.memory && OomKills() > oom_kills_before_; }
+  // True if a process could not be made since Begin because of the limit.
+  bool WasOutOfProcesses() const {
+    return holds_.processes && FailedForks() > failed_forks_before_;
+  }
+  // From now on memory (`memory`) or processes are not held at their limits; nothing kills.
+  void LiftHigh(bool memory);
 
  private:
   std::string File(const char* name) const { return dir_ + "/" + name; }
   bool IsHere() const;
+  std::string Aside() const;  // the folder of the cgroup next to it, for its owner
   bool StepAside();
   void StepBack();
   uint64_t OomKills() const;
+  uint64_t FailedForks() const;
+  bool Set(const char* file, uint64_t value, std::string text);
 
   std::string dir_;
   bool entered_ = false;
   bool frozen_ = false;
   Fd memory_peak_, memory_now_, memory_stat_, memory_events_;
+  Fd process_events_, processes_now_, cpu_stat_;
   bool can_reset_peak_ = false;
   uint64_t peak_before_ = 0;
-  uint64_t limit_ = 0;
+  CgroupHolds holds_;
+  // Values that files have, by name; UINT64_MAX: the file does not take any.
+  std::map<std::string_view, uint64_t> set_;
   uint64_t oom_kills_before_ = 0;
+  uint64_t failed_forks_before_ = 0;
 };
 
 // A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME.held", or
@@ -126,6 +167,7 @@ class CgroupTree {
   const std::string& dir() const { return dir_; }
   bool has_memory() const { return has_memory_; }
   bool has_pids() const { return has_pids_; }
+  bool has_cpu() const { return has_cpu_; }
   // One sentence without a full stop: what is in use, and why not more.
   const std::string& Describe() const { return description_; }
 
@@ -147,6 +189,7 @@ class CgroupTree {
   std::string handed_by_us_;  // "-memory -pids": what to undo in parent_
   bool has_memory_ = false;
   bool has_pids_ = false;
+  bool has_cpu_ = false;
   bool moved_ = false;
   bool removed_ = false;
 };

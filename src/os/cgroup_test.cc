@@ -18,6 +18,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "os/affinity.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/temp_dir.h"
 
@@ -125,9 +127,27 @@ TEST(Cgroup, ReadsItsFiles) {
   Cgroup cgroup(dir.path());
   EXPECT_TRUE(cgroup.IsPopulated());
   EXPECT_EQ(cgroup.Pids(), (std::vector<Pid>{12, 345}));
-  auto limited = cgroup.SetProcessLimit(1);
-  ASSERT_FALSE(limited);
-  EXPECT_EQ(limited.error().kind, ErrorKind::kUnavailable);
+  cgroup.Begin({.memory = 1, .processes = 1});  // no controller has made its files
+  EXPECT_FALSE(cgroup.holds().memory);
+  EXPECT_FALSE(cgroup.holds().processes);
+  EXPECT_FALSE(cgroup.holds().cpu_weight);
+  dir.Write("pids.max", "max\n");
+  cgroup.Begin({.processes = 7});
+  EXPECT_FALSE(cgroup.holds().processes);  // it is known that there is none
+  Cgroup fresh(dir.path());
+  dir.Write("cpu.weight", "100\n");
+  dir.Write("cpu.max", "max 100000\n");
+  fresh.Begin({.processes = 7, .cpu_weight = 250, .milli_cpus = 1500});
+  EXPECT_TRUE(fresh.holds().processes && fresh.holds().cpu_weight && fresh.holds().milli_cpus);
+  EXPECT_FALSE(fresh.holds().memory_low);
+  auto text = [&](const char* name) { return ReadFile(dir.path() + "/" + name, 100).value(); };
+  EXPECT_EQ(text("pids.max").substr(0, 1), "7");
+  EXPECT_EQ(text("cpu.weight").substr(0, 3), "250");
+  EXPECT_EQ(text("cpu.max").substr(0, 13), "150000 100000");
+  fresh.Begin({});  // the next attempt asks for none
+  EXPECT_EQ(text("pids.max").substr(0, 3), "max");
+  EXPECT_EQ(text("cpu.max").substr(0, 3), "max");
+  EXPECT_FALSE(fresh.holds().processes);
 }
 
 // ------------------------------------------------------------------ the real thing
@@ -211,9 +231,55 @@ TEST_F(RealCgroup, Freezes) {
 TEST_F(RealCgroup, LimitsProcesses) {
   if (!(*tree_)->has_pids()) GTEST_SKIP() << (*tree_)->Describe();
   Cgroup slot = SlotOf(**tree_);
-  ASSERT_TRUE(slot.SetProcessLimit(1));
+  slot.Begin({.processes = 1});
+  ASSERT_TRUE(slot.holds().processes);
   int status = StatusOf(StartIn(slot, [] { _exit(fork() == -1 && errno == EAGAIN ? 0 : 1); }));
   EXPECT_EQ(status, 0);
+}
+
+// Keeps one processor, the same for all, busy for so long.
+void Spin(int64_t nanos) {
+  (void)SetAllowedCpus(CpuMask::Of({AllowedCpus().Cpus().front()}));
+  const int64_t end = MonotonicNanos() + nanos;
+  while (MonotonicNanos() < end) {
+  }
+}
+
+TEST_F(RealCgroup, SharesAndCapsCpus) {
+  if (!(*tree_)->has_cpu()) GTEST_SKIP() << (*tree_)->Describe();
+  std::vector<Cgroup> slots;
+  for (uint32_t i = 1; i <= 3; ++i) slots.push_back(SlotOf(**tree_, i));
+  slots[0].Begin({.cpu_weight = 100});
+  slots[1].Begin({.cpu_weight = 300});
+  slots[2].Begin({.milli_cpus = 300});
+  ASSERT_TRUE(slots[1].holds().cpu_weight && slots[2].holds().milli_cpus);
+  auto used = [&](size_t i) {
+    const std::string text = ReadFile(slots[i].dir() + "/cpu.stat", 4096).value();
+    return std::stoll(text.substr(text.find("usage_usec ") + 11));
+  };
+  // Both want the same processor.
+  const pid_t small = StartIn(slots[0], [] { Spin(4'000'000'000); });
+  const pid_t large = StartIn(slots[1], [] { Spin(4'000'000'000); });
+  StatusOf(small);
+  StatusOf(large);
+  const double share = static_cast<double>(used(1)) / static_cast<double>(used(0));
+  EXPECT_GT(share, 2.0);
+  EXPECT_LT(share, 4.5);
+  const int64_t before = MonotonicNanos();
+  StatusOf(StartIn(slots[2], [] { Spin(4'000'000'000); }));
+  const double cpus =
+      static_cast<double>(used(2)) * 1000 / static_cast<double>(MonotonicNanos() - before);
+  EXPECT_GT(cpus, 0.15);
+  EXPECT_LT(cpus, 0.45);
+}
+
+TEST_F(RealCgroup, GuaranteesMemory) {
+  if (!(*tree_)->has_memory()) GTEST_SKIP() << (*tree_)->Describe();
+  Cgroup slot = SlotOf(**tree_);
+  slot.Begin({.memory_high = 64 << 20, .memory_low = 32 << 20});
+  EXPECT_TRUE(slot.holds().memory_low && slot.holds().memory_high && !slot.holds().memory);
+  EXPECT_EQ(ReadFile(slot.dir() + "/memory.low", 100).value(), "33554432\n");
+  EXPECT_EQ(ReadFile((*tree_)->dir() + "/memory.low", 100).value(), "max\n");
 }
 
 constexpr uint64_t kMega = 1 << 20;
@@ -222,13 +288,13 @@ constexpr uint64_t kMega = 1 << 20;
 // failed.
 int TwoAttempts(Cgroup& cgroup, int (*take_memory)()) {
   cgroup.Enter();
-  cgroup.Begin(32 * kMega);
+  cgroup.Begin({.memory = 32 * kMega});
   const int limited = take_memory();
   if (!WIFSIGNALED(limited) || WTERMSIG(limited) != SIGKILL) return 1;
   if (!cgroup.WasOutOfMemory()) return 2;
   auto peak = cgroup.Peak();
   if (peak && (*peak <= 16 * kMega || *peak > 32 * kMega)) return 3;
-  cgroup.Begin(0);
+  cgroup.Begin({});
   if (take_memory() != 0) return 4;
   if (cgroup.WasOutOfMemory()) return 5;
   peak = cgroup.Peak();
@@ -257,6 +323,23 @@ TEST_F(RealCgroup, LimitsMemoryAndReadsItsPeak) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST_F(RealCgroup, BoundsMemoryBesideWhatIsFrozen) {
+  if (!(*tree_)->has_memory()) GTEST_SKIP() << (*tree_)->Describe();
+  Cgroup slot = SlotOf(**tree_);
+  const pid_t pid = StartIn(
+      slot, +[] {
+        Cgroup own(FindCgroups().v2_dir);
+        own.Enter();
+        own.Begin({.memory = 64 << 20});
+        if (!own.Freeze()) _exit(1);
+        if (ReadFile(own.dir() + "-aside/memory.max", 100).value_or("") != "67108864\n") _exit(2);
+        own.Thaw();
+      });
+  const int status = StatusOf(pid);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_F(RealCgroup, KillsAllButItsOwner) {
   Cgroup slot = SlotOf(**tree_);
   const pid_t pid = StartIn(
@@ -270,6 +353,39 @@ TEST_F(RealCgroup, KillsAllButItsOwner) {
         (void)own.KillAll({});
         if (WTERMSIG(StatusOf(task)) != SIGKILL) _exit(2);
         if (FindCgroups().v2_dir != own.dir()) _exit(3);
+      });
+  const int status = StatusOf(pid);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// A visit that began before its task was frozen, and what it starts.
+TEST_F(RealCgroup, LetsSomeRunOnWhileFrozen) {
+  Cgroup slot = SlotOf(**tree_);
+  const pid_t pid = StartIn(
+      slot, +[] {
+        Cgroup own(FindCgroups().v2_dir);
+        own.Enter();
+        const SocketPair talk = MakeSocketPair().value();
+        const pid_t visit = fork();
+        char c = 0;
+        if (visit == 0) {
+          while (read(talk.b.get(), &c, 1) == 1 && write(talk.b.get(), &c, 1) == 1) {
+          }
+          _exit(0);
+        }
+        const pid_t task = fork();
+        if (task == 0) WaitForever();
+        if (!own.Freeze()) _exit(1);
+        own.MoveAside({visit});
+        c = 'x';
+        if (write(talk.a.get(), &c, 1) != 1 || read(talk.a.get(), &c, 1) != 1) _exit(2);
+        while (!own.StandsStill()) sched_yield();
+        own.Thaw();
+        if (own.Pids().size() != 3) _exit(3);
+        if (Exists(own.dir() + "-aside")) _exit(4);
+        kill(visit, SIGKILL);
+        kill(task, SIGKILL);
       });
   const int status = StatusOf(pid);
   ASSERT_TRUE(WIFEXITED(status)) << status;

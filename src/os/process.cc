@@ -167,6 +167,15 @@ Status SetOpenFileLimit(uint64_t now) {
   return {};
 }
 
+OwnLimits GetOwnLimits() {
+  static_assert(RLIM_INFINITY == UINT64_MAX);
+  rlimit stack{}, core{}, files{};
+  getrlimit(RLIMIT_STACK, &stack);
+  getrlimit(RLIMIT_CORE, &core);
+  getrlimit(RLIMIT_NOFILE, &files);
+  return {stack.rlim_cur, core.rlim_cur, files.rlim_cur, getpriority(PRIO_PROCESS, 0)};
+}
+
 void KeepFreedMemory([[maybe_unused]] size_t bytes) {
 #ifdef __GLIBC__
   constexpr size_t kBlockMost = 32u << 20;  // DEFAULT_MMAP_THRESHOLD_MAX

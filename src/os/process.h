@@ -55,6 +55,14 @@ OpenFileLimit GetOpenFileLimit();
 // gives tasks the earlier one.
 Status SetOpenFileLimit(uint64_t now);
 
+// Limits of this process that its user sets in a shell (ulimit -S -s -c -n, nice). UINT64_MAX:
+// none.
+struct OwnLimits {
+  uint64_t stack_bytes = 0, core_bytes = 0, open_files = 0;
+  int nice = 0;
+};
+OwnLimits GetOwnLimits();
+
 // Freed memory, up to this many bytes of each arena, and blocks up to half of that, stays with the
 // process for what is allocated next; with the C library's own bounds blocks of some MB that come
 // and go cost more in page faults than in copies. Bounds that the user has set ($MALLOC_...)

@@ -44,7 +44,9 @@ SPATE_ENUM(Cause,
     kStart, "start",  // could not be started; status is 127 (not found) or 126 (not executable)
     // ended by us because its job was stopped, or its node left; not a failure of the task. status
     // is kCutOff for the latter
-    kStopped, "stopped");
+    kStopped, "stopped",
+    // used more processes or cpus than it asked for, and was ended by us (--on-excess)
+    kExcess, "excess");
 inline constexpr int kCauseCount = static_cast<int>(kCountOf<Cause>);
 
 SPATE_ENUM(MemorySource, kNone, "none", kCgroup, "cgroup", kSampled, "sampled", kRusage, "rusage");

@@ -14,6 +14,7 @@
 #include "core/model/machine_load.h"
 #include "core/model/pool_facts.h"
 #include "core/model/slowed.h"
+#include "core/model/steer.h"
 #include "core/model/why.h"
 
 namespace spate {
@@ -92,10 +93,11 @@ struct RunningFacts {
   uint32_t task = 0;  // from 1
   uint32_t attempt = 0;
   std::string node;
-  Instant since;            // by the node's clock
-  uint32_t first_rank = 0;  // of a gang
-  uint32_t ranks = 0;       // 0: it is none
-  SPATE_FIELDS(1, task, 2, attempt, 3, node, 4, since, 5, first_rank, 6, ranks);
+  Instant since;                       // by the node's clock
+  uint32_t first_rank = 0;             // of a gang
+  uint32_t ranks = 0;                  // 0: it is none
+  Freezing stopped = Freezing::kNone;  // the whole task, by `job stop`
+  SPATE_FIELDS(1, task, 2, attempt, 3, node, 4, since, 5, first_rank, 6, ranks, 7, stopped);
   friend bool operator==(const RunningFacts&, const RunningFacts&) = default;
 };
 

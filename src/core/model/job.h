@@ -15,7 +15,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/body.h"
 #include "core/model/change.h"
+#include "core/model/excess.h"
 #include "core/model/fields.h"
 #include "core/model/needs.h"
 #include "core/model/task_files.h"
@@ -44,7 +46,7 @@ constexpr CauseSet CauseBit(Cause c) { return static_cast<CauseSet>(1u << static
 inline constexpr CauseSet kAllCauses = CauseBit(Cause::kExit) | CauseBit(Cause::kSignal) |
                                        CauseBit(Cause::kTimeLimit) | CauseBit(Cause::kMemory) |
                                        CauseBit(Cause::kCheck) | CauseBit(Cause::kNode) |
-                                       CauseBit(Cause::kStart);
+                                       CauseBit(Cause::kStart) | CauseBit(Cause::kExcess);
 
 // Exit codes first..last, both 0 to 255.
 struct ExitRange {
@@ -247,6 +249,14 @@ struct JobSettings {
   Duration warn_before;        // so long before it
   bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to
   std::string comment;         // of whoever submitted it, for people
+  // --max-processes: processes and threads of a task, or of a gang's part, at once; 0: no bound.
+  uint32_t max_processes = 0;
+  OnExcess on_excess_memory = OnExcess::kUsual;
+  OnExcess on_excess_processes = OnExcess::kUsual;
+  OnExcess on_excess_cpu = OnExcess::kUsual;
+  std::vector<ProcessLimit> limits;  // of each process, soft and hard
+  // The submitter's soft limits. Where a node's hard limit is lower, that counts.
+  std::vector<ProcessLimit> soft_limits;
 
   static constexpr uint64_t kTextBytes = kLimits.text_bytes;
   SPATE_MESSAGE(1, name, 2, Must(cwd), 3, row_kind, 4, command, 5, value_names, 6, record_values,
@@ -262,9 +272,14 @@ struct JobSettings {
                 32, replace, 33, shell, 34, Bound(forward_patterns, .count = kLimits.file_options),
                 35, Bound(forward_file_patterns, .count = kLimits.file_options), 36, leftovers,
                 37, leftovers_wait, 38, warn_signal, 39, warn_before, 40, append_output, 41, bash,
-                42, comment);
+                42, comment, 43, max_processes, 44, on_excess_memory, 45, on_excess_processes,
+                46, on_excess_cpu, 47, Bound(limits, .count = kCountOf<LimitKind>, .of = "limits"),
+                48, Bound(soft_limits, .count = kCountOf<LimitKind>, .of = "limits"));
   friend bool operator==(const JobSettings&, const JobSettings&) = default;
 };
+
+// The action when a task uses more of a resource than it asked for. kUsual: none.
+OnExcess ActionOf(const JobSettings& settings, Resource what);
 
 // The final state of a task; before that it is queued or leased.
 SPATE_ENUM(TaskState,

@@ -15,6 +15,7 @@
 #include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/resize.h"
 #include "core/model/slowed.h"
 #include "core/model/steer.h"
 
@@ -142,6 +143,34 @@ struct GangStory {
   friend bool operator==(const GangStory&, const GangStory&) = default;
 };
 
+// Limits of each task of a job, next to its needs.
+struct TaskLimits {
+  uint32_t max_processes = 0;  // as JobSettings has them
+  OnExcess on_excess_memory = OnExcess::kUsual;
+  OnExcess on_excess_processes = OnExcess::kUsual;
+  OnExcess on_excess_cpu = OnExcess::kUsual;
+  std::vector<ProcessLimit> limits, soft_limits;
+  int32_t nice = 0;
+  SPATE_FIELDS(1, max_processes, 2, on_excess_memory, 3, on_excess_processes, 4, on_excess_cpu,
+               5, limits, 6, soft_limits, 7, nice);
+  friend bool operator==(const TaskLimits&, const TaskLimits&) = default;
+};
+
+// A task has used more than it asked for.
+struct ExcessFacts {
+  uint32_t task = 0;  // from 1
+  Instant at;
+  Excess excess;
+  SPATE_FIELDS(1, task, 2, at, 3, excess);
+  friend bool operator==(const ExcessFacts&, const ExcessFacts&) = default;
+};
+// A running task whose request was changed while it runs.
+struct ChangedTask {
+  TaskIndex index = 0;
+  ResizeFact change;  // the newest
+  SPATE_FIELDS(1, index, 2, change);
+};
+
 // All about one job.
 struct JobDetails {
   JobFacts job;
@@ -169,11 +198,18 @@ struct JobDetails {
   std::optional<StopFact> stop;     // of the whole job
   uint64_t stopped_tasks = 0;       // that are stopped by themselves
   std::vector<PartedFacts> parted;  // jobs that it slows or is slowed by, the newest last
+  TaskLimits limits;
+  std::vector<ExcessFacts> excesses;  // the last ones, in order; at most kMostExcesses
+  static constexpr size_t kMostExcesses = 10;
+  static constexpr size_t kMostChanged = 10;
+  std::vector<ChangedTask> changed;    // at most kMostChanged,
+  uint64_t changed_tasks = 0;          // of so many
+  std::optional<Duration> time_limit;  // of all its tasks, in place of that of its submission
   SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
                8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges,
                16, blamed, 17, withdrawn, 18, priority, 20, story, 21, story_task, 22, foreign,
-               23, newest, 24, comment, 25, stop, 26, stopped_tasks,
-               28, parted);
+               23, newest, 24, comment, 25, stop, 26, stopped_tasks, 27, changed, 28, changed_tasks,
+               29, time_limit, 30, limits, 31, excesses, 32, parted);
 };
 
 // One attempt that has ended.
@@ -262,9 +298,12 @@ struct TaskDetails {
   HoldReason held = HoldReason::kNone;
   uint64_t min_free_memory = 0;
   double max_load = 0;
+  std::optional<Duration> time_limit;  // in place of its job's
+  std::optional<ResizeFact> resize;    // the newest change of its request while it runs
   SPATE_FIELDS(1, task, 2, attempts, 3, cwd, 4, stdin_file, 5, stdout_file, 6, stderr_file,
                7, checks, 9, row, 10, why_cancelled, 11, live, 12, job, 13, retry,
-               14, held, 15, min_free_memory, 16, max_load, 20, story, 21, asks);
+               14, held, 15, min_free_memory, 16, max_load, 20, story, 21, asks, 22, time_limit,
+               23, resize);
 };
 
 // The next of what tasks wrote.

@@ -14,6 +14,7 @@ struct Limits {
   uint32_t requests = 10'000;                      // distinct needs of a job's tasks
   uint32_t additions = 4096;                       // of which a job remembers the keys
   uint32_t slots = 4096;                           // attempts at once on one node
+  uint32_t task_processes = 4'000'000;             // --max-processes
   uint32_t gang_procs = 1'000'000;                 // processes of a gang
   Duration room_patience = Duration::Seconds(10);  // in which nodes find room for a gang's parts
   Duration max_frozen = Duration::Seconds(7 * 24 * 3600);  // then a stopped task is ended

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/enum_list.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/excess.h"
 #include "core/model/fields.h"
 
 namespace spate {
@@ -43,7 +45,8 @@ struct RunUse {
   uint64_t memory = 0;  // bytes now
   uint64_t peak = 0;
   MemorySource source = MemorySource::kNone;  // of the peak
-  SPATE_FIELDS(1, user, 2, system, 3, memory, 4, peak, 5, source);
+  std::vector<EnforcedLimit> limits;          // empty: an older shepherd, which does not tell them
+  SPATE_FIELDS(1, user, 2, system, 3, memory, 4, peak, 5, source, 8, limits);
   friend bool operator==(const RunUse&, const RunUse&) = default;
 };
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/enum_list.h"
 #include "base/time.h"
+#include "core/model/excess.h"
 #include "core/model/fields.h"
 
 namespace spate {
@@ -16,14 +18,16 @@ SPATE_ENUM(Steering,
     kStop, "stopped",       // its processes are frozen, and nothing of it is started
     kContinue, "continued",
     kKill, "killed",
-    kSignal, "signalled");
+    kSignal, "signalled",
+    kExceed, "exceeded");  // a task has used more than it asked for, and continues
 
 // A stop that lasts.
 struct StopFact {
-  Instant since;   // by the engine's clock
-  Instant at;      // by the wall clock, for people
-  std::string by;  // the user who asked for it
-  SPATE_FIELDS(1, since, 2, at, 3, by);
+  Instant since;                      // by the engine's clock
+  Instant at;                         // by the wall clock, for people
+  std::string by;                     // the user who asked for it
+  std::optional<Excess> excess = {};  // or the reason why its node stopped it
+  SPATE_FIELDS(1, since, 2, at, 3, by, 4, excess);
   friend bool operator==(const StopFact&, const StopFact&) = default;
 };
 

@@ -58,7 +58,10 @@ void Agent::State::On(AttemptAdopted& event) {
                         .told_start = true,
                         .frozen_at = event.is_frozen ? now_ : Instant::Never(),
                         .frozen = event.frozen,
-                        .is_part = event.is_part});
+                        .froze_itself = event.excess.has_value(),
+                        .is_part = event.is_part,
+                        .time_limit = event.time_limit});
+  if (event.excess) out_->orders.push_back(ReportExcess{event.ref, *event.excess});
   free_.Occupy(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);
@@ -126,7 +129,8 @@ void Agent::State::On(LeaseArrived& event) {
                           .needs = event.needs,
                           .tasks = {range.first + k, at_once},
                           .since = now_,
-                          .part = event.part});
+                          .part = event.part,
+                          .time_limit = event.time_limit});
     }
   }
 }
@@ -201,7 +205,8 @@ std::vector<HeldTasks> Agent::State::Holds(bool frozen_only) const {
   std::map<std::pair<JobId, Attempt>, std::vector<TaskIndex>> held;
   for (const Slot& slot : slots_) {
     for (const Given& given : slot.given) {
-      if (frozen_only && given.frozen_at == Instant::Never()) continue;
+      const bool was_told = given.frozen_at != Instant::Never() && !given.froze_itself;
+      if (frozen_only && !was_told) continue;
       held[{given.ref.job, given.ref.attempt}].push_back(given.ref.index);
     }
   }
@@ -328,7 +333,8 @@ void Agent::State::On(OrderTakenBack& event) {
                          .frozen_at = given.frozen_at,
                          .stop = given.stop,
                          .part = std::move(given.part),
-                         .may_go = given.is_part});
+                         .may_go = given.is_part,
+                         .time_limit = given.time_limit});
   }
 }
 
@@ -336,9 +342,24 @@ void Agent::State::On(MemorySampled& event) {
   auto place = Find(event.ref);
   if (!place) return;
   Slot& slot = slots_[place->first - 1];
-  if (slot.needs.memory > 0 && event.bytes > slot.needs.memory && place->second == 0) {
+  const OnExcess action = ActionOf(*JobOf(event.ref.job).settings, Resource::kMemory);
+  const bool is_over = slot.needs.memory > 0 && event.bytes > slot.needs.memory;
+  if (is_over && action == OnExcess::kKill && place->second == 0) {
     OrderEnd(slot.given.front(), Cause::kMemory, /*kill=*/true);
   }
+}
+
+// Its processes stand still already. The hub makes a stop of it, which the order to freeze tells.
+void Agent::State::On(AttemptExceeded& event) {
+  auto place = Find(event.ref);
+  if (!place) return;
+  Given& given = slots_[place->first - 1].given[place->second];
+  if (given.ending) return;
+  if (event.excess.done == OnExcess::kStop && given.frozen_at == Instant::Never()) {
+    given.frozen_at = now_;
+    given.froze_itself = true;
+  }
+  out_->orders.push_back(ReportExcess{event.ref, event.excess});
 }
 
 void Agent::State::On(LoadSampled& event) { load_ = event; }

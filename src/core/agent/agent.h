@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "core/model/limits.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/resize.h"
 #include "core/model/why.h"
 
 namespace spate::agent {
@@ -48,6 +50,9 @@ struct AttemptAdopted {
   Duration frozen = {};  // so long in all until now
   bool is_frozen = false;
   bool is_part = false;  // of a gang
+  // It is frozen because of this, and its hub may not know.
+  std::optional<Excess> excess = {};
+  std::optional<Duration> time_limit = {};  // as in LeaseArrived
 };
 struct JobOpened {
   JobId job;
@@ -66,6 +71,7 @@ struct LeaseArrived {
   std::vector<TaskRange> tasks;
   // Null for a single task; a gang's part has room taken (ReportRoom) and starts at GoArrived.
   std::shared_ptr<const GangPart> part = nullptr;
+  std::optional<Duration> time_limit = {};  // in place of the job's
 };
 // A part of a gang may start. One that runs already goes on.
 struct GoArrived {
@@ -95,6 +101,18 @@ struct FreezeArrived {
   bool frozen = false;
   Instant stop = {};  // FreezeAttempt has it again
 };
+// An attempt is to have more or less than it has; a task that has not started is given back. Not
+// for parts of gangs. ReportResized follows, unless the attempt ends before.
+struct ResizeArrived {
+  AttemptRef ref;
+  TaskSize to;
+  Instant since = {};  // names the change
+};
+// The executor has done what ResizeAttempt asks for, or why not.
+struct AttemptResized {
+  AttemptRef ref;
+  std::string refused;  // empty: it is done
+};
 // All attempts stand still (Ctrl-Z of a run), or go on; no limit of time counts meanwhile.
 struct AllPaused {
   bool paused = false;
@@ -114,6 +132,11 @@ struct MemorySampled {
   AttemptRef ref;
   uint64_t bytes = 0;
 };
+// An attempt has used more than it asked for. Where that stops it, its processes stand still.
+struct AttemptExceeded {
+  AttemptRef ref;
+  Excess excess;
+};
 // The machine, sampled by the shell while a job asks for it (Agent::WantsLoad).
 struct LoadSampled {
   uint64_t free_memory = 0;
@@ -131,7 +154,8 @@ struct OutputBlocked {
 using Event =
     std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived, RecallArrived,
                  StopArrived, DropArrived, FreezeArrived, AllPaused, AttemptStarted, AttemptOver,
-                 OrderTakenBack, MemorySampled, LoadSampled, RoomLooked, OutputBlocked>;
+                 OrderTakenBack, MemorySampled, LoadSampled, RoomLooked, OutputBlocked,
+                 AttemptExceeded, ResizeArrived, AttemptResized>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -143,7 +167,8 @@ struct StartAttempt {
   bool tell_start = false;        // AttemptStarted is wanted
   bool sample_memory = false;     // MemorySampled is wanted
   std::shared_ptr<const GangPart> part = nullptr;
-  bool ahead = false;  // its slot starts it when the one before has ended
+  bool ahead = false;                       // its slot starts it when the one before has ended
+  std::optional<Duration> time_limit = {};  // for the node's next process
 };
 // A part of a gang has its slot and its resources. It waits there for GoArrived; one that has heard
 // it before starts at once.
@@ -163,6 +188,19 @@ struct FreezeAttempt {
   bool frozen = false;
   Instant stop = {};  // of FreezeArrived
 };
+// The limits and processors of an attempt are to be these from now on; AttemptResized follows.
+struct ResizeAttempt {
+  AttemptRef ref;
+  uint16_t slot = 0;
+  Needs needs;
+  std::vector<NamedOffer> given;
+  std::optional<Duration> time_limit;
+};
+struct ReportResized {
+  AttemptRef ref;
+  Instant since;
+  std::string refused;  // why, in words; empty: it is done
+};
 struct ReportEnd {
   AttemptEnd end;
   bool is_part = false;  // of a gang
@@ -175,6 +213,10 @@ struct ReportReturned {
 struct ReportSlow {
   AttemptRef ref;
 };
+struct ReportExcess {
+  AttemptRef ref;
+  Excess excess;
+};
 // The node starts nothing for now, and why; empty: it goes on.
 struct ReportPaused {
   std::string reason;
@@ -184,7 +226,8 @@ struct CloseJob {
   JobId job;
 };
 using Order = std::variant<StartAttempt, Withdraw, EndAttempt, FreezeAttempt, ReportEnd, ReportRoom,
-                           ReportReturned, ReportSlow, ReportPaused, CloseJob>;
+                           ReportReturned, ReportSlow, ReportPaused, CloseJob, ReportExcess,
+                           ResizeAttempt, ReportResized>;
 
 // An attempt that runs, as far as the agent knows.
 struct Run {

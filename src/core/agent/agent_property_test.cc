@@ -5,6 +5,7 @@
 // - what was recalled or stopped before it started is not started any more;
 // - a job is over when it was closed and nothing of it is left, and not before;
 // - parts of gangs take room first, and start when they were told to, each alone in its slot;
+// - an attempt whose request changes holds enough for what it may use, and is answered for once;
 // - in the end nothing runs, nothing waits, and nothing goes round without end.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -78,6 +79,9 @@ class World {
         break;
       case 12:
         LetGo(prng);
+        break;
+      case 13:
+        Resize(prng);
         break;
       default:
         break;
@@ -157,6 +161,18 @@ class World {
     events_.push_back(GoArrived{Epoch(1), ref});
     may_go_.insert(ref);
   }
+  void Resize(Prng& prng) {
+    Step();
+    for (const auto& [ref, needs] : open_) {
+      if (parts_.contains(ref) || !prng.Chance(20) || !resizes_.insert(ref).second) continue;
+      TaskSize to;
+      if (prng.Chance(70)) to.milli_cpus = 500u << prng.Below(4);
+      if (prng.Chance(50)) to.memory = 1 + prng.Below(8);
+      if (prng.Chance(20)) to.time_limit = Duration::Millis(20);
+      events_.push_back(ResizeArrived{ref, to, now_});
+    }
+    Step();
+  }
   // A job whose leases of before must not start any more.
   JobId Forbid(Prng& prng) {
     JobId job(1 + static_cast<uint32_t>(prng.Below(2)));
@@ -185,17 +201,22 @@ class World {
     for (Order& order : out.orders) {
       if (auto* ended = std::get_if<ReportEnd>(&order)) {
         RC_ASSERT(open_.erase(ended->end.ref) == 1u);
+        resizes_.erase(ended->end.ref);
       } else if (auto* returned = std::get_if<ReportReturned>(&order)) {
         for (TaskRange range : returned->tasks) {
           for (uint32_t i = 0; i < range.count; ++i) {
             AttemptRef ref{returned->job, range.first + i, returned->attempt};
             RC_ASSERT(open_.erase(ref) == 1u);
+            resizes_.erase(ref);
           }
         }
       } else if (auto* close = std::get_if<CloseJob>(&order)) {
         RC_ASSERT(!opened_.contains(close->job));
         RC_ASSERT(known_.erase(close->job) == 1u);
         for (const auto& [ref, needs] : open_) RC_ASSERT(ref.job != close->job);
+      } else if (auto* resized = std::get_if<ReportResized>(&order)) {
+        RC_ASSERT(open_.contains(resized->ref));
+        RC_ASSERT(resizes_.erase(resized->ref) == 1u);
       } else if (auto* room = std::get_if<ReportRoom>(&order)) {
         RC_ASSERT(parts_.contains(room->ref));
         RC_ASSERT(open_.contains(room->ref));
@@ -245,6 +266,14 @@ class World {
         if (queue.size() == 1) Begin(queue.front());
       } else if (auto* back = std::get_if<Withdraw>(&order)) {
         DoTakeBack(back->ref);
+      } else if (auto* resize = std::get_if<ResizeAttempt>(&order)) {
+        std::deque<Running>& queue = slots_[resize->slot];
+        if (queue.empty() || queue.front().order.ref != resize->ref) continue;  // it has ended
+        RC_ASSERT(queue.size() == 1u);
+        const bool refuses = resize->ref.index % 3 == 0;
+        if (!refuses) queue.front().order.needs = resize->needs;
+        news_.push_back(AttemptResized{resize->ref, refuses ? "it uses more" : ""});
+        CheckUse();
       } else if (auto* end = std::get_if<EndAttempt>(&order)) {
         for (auto& [slot, queue] : slots_) {
           if (queue.empty() || queue.front().order.ref != end->ref) continue;
@@ -266,6 +295,9 @@ class World {
   }
   void Begin(const Running& running) {
     if (running.order.tell_start) news_.push_back(AttemptStarted{running.order.ref, now_});
+    CheckUse();
+  }
+  void CheckUse() {
     uint64_t milli_cpus = 0;
     uint64_t memory = 0;
     std::multiset<std::string> gpus;
@@ -319,6 +351,7 @@ class World {
   std::set<AttemptRef> may_go_;  // those that were told to
   std::set<AttemptRef> rooms_;   // those for which room was reported
   std::set<AttemptRef> started_;
+  std::set<AttemptRef> resizes_;  // ordered, not answered
   uint32_t next_task_ = 0;
   bool blocked_ = false;
 };
@@ -331,7 +364,7 @@ TEST_P(RandomHub, NeverOversellsAndReportsOnce) {
   params.maxSuccess = 100;
   params.maxSize = 150;
   auto ops = rc::gen::container<std::vector<Op>>(rc::gen::map(
-      rc::gen::pair(rc::gen::inRange(0, 13),
+      rc::gen::pair(rc::gen::inRange(0, 14),
                     rc::gen::noShrink(rc::gen::inRange<uint64_t>(0, UINT64_MAX))),
       [](const std::pair<int, uint64_t>& pair) { return Op{pair.first, pair.second}; }));
   auto result = rc::detail::checkTestable(

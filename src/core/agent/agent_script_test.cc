@@ -5,16 +5,15 @@
 //           [max-load=8]
 //   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s] [part]
 //   close j1
-//   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1] [part]       of a gang, with the flag
-//   go j1.1 [attempt=1] [epoch=1]                                 a part may start
-//   recall j1      stop j1 | j1.3-4  drop j1.3-4 [attempt=1]
-//   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
-//   taken-back j1.1                  memory j1.1 bytes=2G
-//   load free=2G [load=1.5]          blocked          unblocked
-//   disk [full]
-//   at +5s                           the clock goes on, before the block's step
-//   state      holds                 questions: who runs, what waits; what it has of each lease
-//   runs       rooms                 what runs; parts that have room or run
+//   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1] [limit=1h] [part]       of a gang, with the
+//   flag go j1.1 [attempt=1] [epoch=1]                                 a part may start recall j1
+//   stop j1 | j1.3-4  drop j1.3-4 [attempt=1] resize j1.1 [attempt=1] [cpus=2] [memory=4G]
+//   [limit=1h]       resized j1.1 [refused=why] started j1.1 [attempt=1]         ended j1.1
+//   [attempt=1] success|exit=3|... [wall=1ms] [slot=1] taken-back j1.1                  memory j1.1
+//   bytes=2G load free=2G [load=1.5]          blocked          unblocked disk [full] at +5s the
+//   clock goes on, before the block's step state      holds                 questions: who runs,
+//   what waits; what it has of each lease runs       rooms                 what runs; parts that
+//   have room or run
 //
 // The events of a block are one Step, and the invariants are checked after it.
 #include <fmt/format.h>
@@ -55,6 +54,15 @@ class Writer {
   void operator()(const FreezeAttempt& order) {
     lines_.Add(fmt::format("{} {}", order.frozen ? "freeze" : "thaw", Name(order.ref)));
   }
+  void operator()(const ResizeAttempt& order) {
+    lines_.Add(fmt::format("resize {} slot={} {}{}", Name(order.ref), order.slot,
+                           Describe(order.needs),
+                           order.time_limit ? " limit=" + FormatDuration(*order.time_limit) : ""));
+  }
+  void operator()(const ReportResized& report) {
+    lines_.Add(fmt::format("report resized {}{}", Name(report.ref),
+                           report.refused.empty() ? "" : " refused: " + report.refused));
+  }
   void operator()(const ReportEnd& report) {
     lines_.Add(fmt::format("report ended {} {}", Name(report.end.ref), Describe(report.end)));
   }
@@ -64,6 +72,10 @@ class Writer {
   }
   void operator()(const ReportRoom& report) { lines_.Add("report room " + Name(report.ref)); }
   void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
+  void operator()(const ReportExcess& report) {
+    lines_.Add(fmt::format("report {} {} {}", WordOf(report.excess.done), Name(report.ref),
+                           TextOf(report.excess)));
+  }
   void operator()(const CloseJob& order) { lines_.Add(fmt::format("close j{}", order.job.value)); }
   void operator()(const ReportPaused& report) {
     lines_.Add(report.reason.empty() ? "report goes on" : "report paused: " + report.reason);
@@ -93,7 +105,9 @@ class AgentSubject : public script::Subject {
         {"thaw", &AgentSubject::Freeze},     {"go", &AgentSubject::Go},
         {"pause", &AgentSubject::Pause},     {"unpause", &AgentSubject::Pause},
         {"runs", &AgentSubject::Runs},       {"rooms", &AgentSubject::Rooms},
-        {"disk", &AgentSubject::Disk},
+        {"disk", &AgentSubject::Disk},       {"exceeded", &AgentSubject::Exceeded},
+        {"frozen", &AgentSubject::Frozen},   {"resize", &AgentSubject::Resize},
+        {"resized", &AgentSubject::Resized},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -118,6 +132,11 @@ class AgentSubject : public script::Subject {
         std::string tasks = Name(held.job, held.tasks);
         lines_.Add(fmt::format("holds {} attempt={}", tasks, held.attempt.value));
       }
+    }
+    if (std::exchange(frozen_wanted_, false)) {
+      std::string tasks;
+      for (const HeldTasks& held : agent_->Frozen()) tasks += " " + Name(held.job, held.tasks);
+      lines_.Add("frozen by order" + (tasks.empty() ? ": nothing" : tasks));
     }
     if (std::exchange(runs_wanted_, false)) {
       for (const Run& run : agent_->Runs()) {
@@ -150,13 +169,26 @@ class AgentSubject : public script::Subject {
     Duration frozen = line.Time("frozen");
     bool is_frozen = line.Flag("is-frozen");
     bool is_part = line.Flag("part");
+    const bool by_itself = line.Flag("by-itself");
+    std::optional<Excess> excess;
+    if (by_itself) excess = Excess{Resource::kProcesses, OnExcess::kStop, 51, 50};
     events_.push_back(AttemptAdopted{ref, slot, start, line.TaskNeeds(), std::move(given),
-                                     std::move(settings), frozen, is_frozen, is_part});
+                                     std::move(settings), frozen, is_frozen, is_part, excess});
   }
+  // "exceeded j1.1 stop"
+  void Exceeded(Line& line) {
+    const AttemptRef ref = line.Ref();
+    auto done = FromWord<OnExcess>(line.Word("what was done"));
+    if (!done) return line.Fail("write warn, stop or kill");
+    events_.push_back(AttemptExceeded{ref, {Resource::kProcesses, *done, 51, 50}});
+  }
+  void Frozen(Line&) { frozen_wanted_ = true; }
   void Open(Line& line) {
     auto settings = std::make_shared<JobSettings>();
     JobId job = line.Job();
     settings->time_limit = line.Time("limit");
+    settings->on_excess_memory =
+        FromWord<OnExcess>(line.Option("on-memory")).value_or(OnExcess::kUsual);
     settings->time_limit_percent = static_cast<uint32_t>(line.Number("limit-percent", 0));
     settings->warn_time = line.Time("warn");
     settings->kill_grace = line.Time("grace", Duration::Seconds(10));
@@ -174,7 +206,10 @@ class AgentSubject : public script::Subject {
     auto part = line.Flag("part") || whole
                     ? std::make_shared<const GangPart>(GangPart{.whole = whole})
                     : nullptr;
-    events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks), part});
+    std::optional<Duration> limit;
+    if (line.Has("limit")) limit = line.Time("limit");
+    events_.push_back(
+        LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks), part, limit});
   }
   void Go(Line& line) {
     AttemptRef ref = line.Ref();
@@ -184,6 +219,20 @@ class AgentSubject : public script::Subject {
   void Freeze(Line& line) {
     auto [job, tasks] = line.JobOrTasks();
     events_.push_back(FreezeArrived{job, std::move(tasks), line.verb() == "freeze"});
+  }
+  void Resize(Line& line) {
+    AttemptRef ref = line.Ref();
+    TaskSize to;
+    if (line.Has("cpus")) {
+      to.milli_cpus = static_cast<uint32_t>(line.Number("cpus", 1) * kMilliCpu);
+    }
+    if (line.Has("memory")) to.memory = line.Size("memory");
+    if (line.Has("limit")) to.time_limit = line.Time("limit");
+    events_.push_back(ResizeArrived{ref, to, now_});
+  }
+  void Resized(Line& line) {
+    AttemptRef ref = line.Ref();
+    events_.push_back(AttemptResized{ref, line.Option("refused", "")});
   }
   void Pause(Line& line) { events_.push_back(AllPaused{line.verb() == "pause", now_}); }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
@@ -230,6 +279,7 @@ class AgentSubject : public script::Subject {
   std::vector<Event> events_;
   bool state_wanted_ = false;
   bool holds_wanted_ = false;
+  bool frozen_wanted_ = false;
   bool runs_wanted_ = false;
   bool rooms_wanted_ = false;
   script::Lines lines_;

@@ -95,11 +95,11 @@ bool Agent::State::WaitsForLoad() const {
 void Agent::State::OrderStart(uint16_t number, const Given& given) {
   const Slot& slot = slots_[number - 1];
   const JobSettings& settings = *JobOf(given.ref.job).settings;
-  bool timed =
-      settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
+  bool timed = given.time_limit || settings.time_limit.ns > 0 || settings.time_limit_percent > 0 ||
+               settings.warn_time.ns > 0;
   out_->orders.push_back(StartAttempt{given.ref, number, slot.needs, slot.resources, timed,
                                       slot.needs.memory > 0, given.part,
-                                      given.ref != slot.given.front().ref});
+                                      given.ref != slot.given.front().ref, given.time_limit});
 }
 
 // One that was stopped before it could start stands still from its first moment.
@@ -143,7 +143,8 @@ bool Agent::State::Start(size_t position, uint16_t number) {
                         .stop = waiting.stop,
                         .is_part = is_part,
                         .part = waiting.part,
-                        .awaits_go = is_part && !waiting.may_go});
+                        .awaits_go = is_part && !waiting.may_go,
+                        .time_limit = waiting.time_limit});
   if (is_part) out_->orders.push_back(ReportRoom{ref});
   if (!slot.given.back().awaits_go) Begin(number, slot.given.back());
   if (settings.start_delay.ns > 0) job.next_start = now_ + settings.start_delay;
@@ -214,7 +215,7 @@ void Agent::State::HoldAhead() {
       if (slot.given.size() != depth || slot.needs != front.needs || slot.adopted) continue;
       const Given& first = slot.given.front();
       if (first.ref.job != front.job || first.ending || first.is_part) continue;
-      if (first.frozen_at != Instant::Never()) continue;
+      if (first.frozen_at != Instant::Never() || first.resize) continue;
       Start(0, static_cast<uint16_t>(number));
     }
   }

@@ -100,6 +100,23 @@ void FreeResources::PutBack(const Needs& needs, const std::vector<NamedOffer>& g
   }
 }
 
+std::optional<Reason> FreeResources::Change(const Needs& from, const Needs& to) {
+  const Needs cpus{.milli_cpus = to.milli_cpus - std::min(to.milli_cpus, from.milli_cpus)};
+  const uint64_t memory = to.memory - std::min(to.memory, from.memory);
+  if (cpus.milli_cpus > 0 && cpus.milli_cpus > milli_cpus_) return WhatLacks(cpus);
+  if (memory > 0 && offer_.memory > 0 && static_cast<int64_t>(memory) > memory_) {
+    return Reason{ReasonKind::kNodeLacks,
+                  {static_cast<int64_t>(memory), std::max<int64_t>(memory_, 0)},
+                  {},
+                  {"memory"}};
+  }
+  milli_cpus_ += int64_t{from.milli_cpus} - int64_t{to.milli_cpus};
+  if (offer_.memory > 0) {
+    memory_ += static_cast<int64_t>(from.memory) - static_cast<int64_t>(to.memory);
+  }
+  return std::nullopt;
+}
+
 // Labels may repeat (the same card offered twice): the first position for which `move` is true.
 template <typename Fn>
 void FreeResources::MovePiece(const std::string& name, const std::string& label, Fn move) {

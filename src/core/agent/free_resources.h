@@ -26,6 +26,10 @@ class FreeResources {
   void Occupy(const Needs& needs, const std::vector<NamedOffer>& given);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);
 
+  // Processors and memory of what is taken become those of `to`. Why not (kNodeLacks), and nothing
+  // changes, where they are more and not all of that is free.
+  std::optional<Reason> Change(const Needs& from, const Needs& to);
+
   bool Whole() const;  // everything is back
   bool Sound() const;  // nothing is oversold
 

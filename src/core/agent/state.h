@@ -41,6 +41,7 @@ struct Waiting {
   Instant no_room = Instant::Never();  // since when its first task is the first, and does not fit
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang; one task then
   bool may_go = false;                             // GoArrived came before there was room
+  std::optional<Duration> time_limit = {};         // LeaseArrived::time_limit
 };
 
 // An order that was given to a slot. The first of a slot runs (or is about to); the others are
@@ -57,11 +58,15 @@ struct Given {
   Instant frozen_at = Instant::Never();
   Instant stop = {};              // FreezeArrived::stop
   Duration frozen = {};           // before that; does not count against limits
+  bool froze_itself = false;      // for an excess: no order has come since
   Cause cause = Cause::kStopped;  // why it is being ended
   Instant kill_at = Instant::Never();
   bool is_part = false;                            // of a gang: alone in its slot
   std::shared_ptr<const GangPart> part = nullptr;  // null: it is none, or was adopted
   bool awaits_go = false;                          // it has room and has not been started
+  std::optional<Duration> time_limit = {};         // LeaseArrived::time_limit
+  std::optional<ResizeArrived> resize = {};        // what it is to have
+  std::optional<Needs> resizing = {};  // the executor was told: what the slot held before
 };
 
 inline bool HasWholeNode(const std::shared_ptr<const GangPart>& part) {
@@ -108,9 +113,12 @@ class Agent::State {
   void On(AttemptOver& event);
   void On(OrderTakenBack& event);
   void On(MemorySampled& event);
+  void On(AttemptExceeded& event);
   void On(LoadSampled& event);
   void On(RoomLooked& event) { no_room_ = std::move(event.no_room); }
   void On(OutputBlocked& event);
+  void On(ResizeArrived& event);
+  void On(AttemptResized& event);
   uint16_t SlotForAdopted(uint16_t wanted);
   // but_parts: parts of gangs stay.
   void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant, bool but_parts = false);
@@ -146,10 +154,12 @@ class Agent::State {
   // timers.cc: limits, warnings, the escalation from TERM to KILL.
   void CheckTimers();
   void CheckSlot(Slot& slot);
-  std::optional<Duration> LimitOf(const Job& job) const;
+  std::optional<Duration> LimitOf(const Given& given) const;
   void Thaw(Given& given);
   void SetFrozen(Given& given, const FreezeArrived& event);
   void OrderEnd(Given& given, Cause cause, bool kill);
+  // resize.cc: requests that change.
+  void CheckResize(Slot& slot);
   void WakeAt(Instant when);
 
   Job& JobOf(JobId id) { return jobs_.at(id); }

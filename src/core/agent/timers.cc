@@ -8,7 +8,9 @@ namespace spate::agent {
 
 void Agent::State::WakeAt(Instant when) { out_->wake_at = std::min(out_->wake_at, when); }
 
-std::optional<Duration> Agent::State::LimitOf(const Job& job) const {
+std::optional<Duration> Agent::State::LimitOf(const Given& given) const {
+  if (given.time_limit) return given.time_limit;
+  const Job& job = jobs_.at(given.ref.job);
   if (job.settings->time_limit.ns > 0) return job.settings->time_limit;
   if (job.settings->time_limit_percent == 0) return std::nullopt;
   auto median = job.walls.Get();
@@ -48,6 +50,7 @@ void Agent::State::SetFrozen(Given& given, const FreezeArrived& event) {
   const bool is_frozen = given.frozen_at != Instant::Never();
   if (given.ending || (!event.frozen && !is_frozen)) return;
   given.stop = event.stop;
+  given.froze_itself = false;
   if (is_frozen != event.frozen) Thaw(given);
   if (event.frozen && !is_frozen) given.frozen_at = now_;
   // Said again, so that whoever asks hears again that it is so.
@@ -108,7 +111,7 @@ void Agent::State::CheckSlot(Slot& slot) {
       WakeAt(since + warn);
     }
   }
-  if (auto limit = LimitOf(job)) {
+  if (auto limit = LimitOf(given)) {
     if (since + *limit <= now_) {
       OrderEnd(given, Cause::kTimeLimit, /*kill=*/false);
       WakeAt(given.kill_at);
@@ -120,7 +123,9 @@ void Agent::State::CheckSlot(Slot& slot) {
 
 void Agent::State::CheckTimers() {
   for (Slot& slot : slots_) {
-    if (!slot.given.empty()) CheckSlot(slot);
+    if (slot.given.empty()) continue;
+    CheckResize(slot);
+    CheckSlot(slot);
   }
 }
 

@@ -151,6 +151,20 @@ class Admission {
       return !stops || state == TaskState::kQueued || state == TaskState::kLeased;
     });
   }
+  bool operator()(const TasksResized& r) const {
+    if (r.stage == ResizeStage::kQueued) {
+      return All(
+          r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kQueued; });
+    }
+    const JobState* job = durable_.FindJob(r.job);
+    if (job == nullptr || r.tasks.size() != 1 || r.tasks.front().count != 1) return false;
+    const TaskIndex index = r.tasks.front().first;
+    if (!IsCurrent(durable_.NodeOf(r.node), *job, {r.job, index, r.attempt})) return false;
+    if (job->GangOf(index) != nullptr || r.request >= job->request_count()) return false;
+    const Sizes::Change* change = job->ResizeOf(index);
+    const bool ordered = change != nullptr && change->fact.stage == ResizeStage::kOrdered;
+    return ordered == (r.stage != ResizeStage::kOrdered);
+  }
   bool operator()(const TasksReopened& r) const {
     const JobState* reopened = durable_.FindJob(r.job);
     const bool waits = std::ranges::any_of(r.after, [&](const After& each) {

@@ -138,8 +138,10 @@ void DemandFeed::Follow(const Record& record, const Changes& changes) {
 void DemandFeed::Learn(const AttemptEnded& ended) {
   if (ended.end.cause != Cause::kSuccess) return;
   const JobState& job = *durable_.FindJob(ended.end.ref.job);
-  Class& known = JobOf(job).classes[job.RequestOf(ended.end.ref.index)];
+  const uint32_t request = job.RequestOf(ended.end.ref.index);
+  Class& known = JobOf(job).classes[request];
   known.takes = Average(known.takes, ended.end.wall);
+  Touch(job, request);  // not what its lease held, where its request has changed since
 }
 
 void DemandFeed::Unload(JobId id) {

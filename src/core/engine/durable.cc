@@ -76,10 +76,29 @@ class Durable::Applier {
       case Steering::kKill:
         return job.Kill(record.tasks);
       case Steering::kSignal:
+      case Steering::kExceed:
         return;
     }
   }
   void operator()(const JobParted& record) { Touched(record.job).Part(record.from); }
+  void operator()(const TasksResized& record) {
+    JobState& job = JobOf(record.job);
+    Touch(record.job);
+    if (record.stage == ResizeStage::kQueued) return job.Resize(record, 0);
+    const AttemptRef ref{record.job, record.tasks.front().first, record.attempt};
+    LeasedRange& lease = LeaseOfOne(record.node, ref);
+    const uint32_t before = std::exchange(lease.request, record.request);
+    job.Resize(record, before);
+    for (const bool leased : {false, true}) {
+      changes_.uses.push_back({.node = record.node,
+                               .job = record.job,
+                               .request = leased ? record.request : before,
+                               .tasks = 1,
+                               .leased = leased,
+                               .index = ref.index,
+                               .resized = true});
+    }
+  }
   void operator()(const GangLeased& record) {
     JobState& job = JobOf(record.job);
     const uint32_t request = job.RequestOf(record.index);
@@ -247,6 +266,29 @@ class Durable::Applier {
   void DropEmpty(NodeId id) {
     auto node = durable_.nodes_.find(id);
     if (node->second.empty()) durable_.nodes_.erase(node);
+  }
+  // The task's lease, which is made a range of its own.
+  LeasedRange& LeaseOfOne(NodeId id, const AttemptRef& ref) {
+    NodeRecord& node = durable_.nodes_.at(id);
+    const auto found = FindLease(node, ref);
+    CHECK(found != node.leases.end());
+    const auto [key, whole] = *found;
+    if (whole.count == 1) return node.leases.at(key);
+    node.leases.erase(found);
+    const JobState& job = JobOf(ref.job);
+    auto add = [&](TaskIndex first, TaskIndex end) {
+      LeasedRange part = whole;
+      part.count = end - first;
+      part.left = 0;
+      for (TaskIndex i = first; i < end; ++i) {
+        part.left += job.StateOf(i) == TaskState::kLeased && job.CurrentAttempt(i) == ref.attempt;
+      }
+      if (part.left > 0) node.leases[{ref.job, ref.attempt, first}] = part;
+    };
+    add(key.first, ref.index);
+    add(ref.index, ref.index + 1);
+    add(ref.index + 1, key.first + whole.count);
+    return node.leases.at({ref.job, ref.attempt, ref.index});
   }
   void TakeFromLease(NodeId id, const AttemptRef& ref) {
     auto node = durable_.nodes_.find(id);

@@ -72,6 +72,7 @@ struct Changes {
     // For a part of a gang: its processes, and its task.
     uint32_t procs = 0;
     TaskIndex index = 0;
+    bool resized = false;  // it stays leased, and takes more or less
   };
   std::vector<Use> uses;
   std::vector<JobId> jobs;  // that changed

@@ -135,6 +135,29 @@ struct SlowedTold {
   NodeId node;
   SlowedBeside what;
 };
+// A node tells that an attempt has used more than it asked for. Where that stops the task, the node
+// has stopped its processes.
+struct ExcessTold {
+  NodeId node;
+  AttemptRef ref;
+  Excess excess;
+};
+// Changes the request of tasks that have not ended: of queued ones at once; of a leased one its
+// node is ordered to, which confirms or refuses. Tasks for which Engine::WhyNotResized has a
+// reason, and those that are as wanted, stay as they are.
+struct ResizeTasks {
+  JobId job;
+  std::vector<TaskRange> tasks;  // empty: the whole job
+  TaskSize to;
+  std::string by;
+};
+// The node's answer to SendResize.
+struct ResizeTold {
+  NodeId node;
+  AttemptRef ref;
+  Instant since;        // SendResize::since
+  std::string refused;  // why, in words; empty: it is done
+};
 // A user without limits gets those of kNewUsers (record.h) with the next job.
 struct SetUser {
   std::string user;
@@ -262,13 +285,13 @@ struct ChangeTimes {
   std::optional<Instant> deadline;  // TaskClass::deadline; Never(): none
 };
 
-using Event =
-    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
-                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
-                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeFull, NodeSilent,
-                 NodeKnocked, NodeLost, AttemptsEnded, TasksReturned, GangSent, RoomTaken,
-                 ChangeGangPolicy, NodesToCome, ChangeHalfLife, ChangePriority, ChangeTimes,
-                 ClockStepped, HubSlept, SteerTasks, FreezeTold, SlowedTold>;
+using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
+                           ChangeNeeds, HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser,
+                           DrainNode, UndrainNode, RemoveNode, ForgetNode, ClearSick, NodeJoined,
+                           OfferChanged, NodeFull, NodeSilent, NodeKnocked, NodeLost, AttemptsEnded,
+                           TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome,
+                           ChangeHalfLife, ChangePriority, ChangeTimes, ClockStepped, HubSlept,
+                           SteerTasks, FreezeTold, SlowedTold, ExcessTold, ResizeTasks, ResizeTold>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -284,6 +307,7 @@ struct SendLease {
   // A gang's part, for which the node takes room and which it starts at SendGo. `needs` are the
   // part's, `tasks` the one task.
   std::shared_ptr<const GangPart> part = nullptr;
+  std::optional<Duration> time_limit = {};  // in place of the job's
 };
 // All nodes have room for their parts of a gang: this one may start its part.
 struct SendGo {
@@ -311,6 +335,13 @@ struct SendFreeze {
   bool frozen = false;
   Instant stop;  // StopFact::since, which names the stop
 };
+// Tells a node to change what an attempt has there, or to give the task back if it has not started.
+struct SendResize {
+  NodeId node;
+  AttemptRef ref;
+  TaskSize to;    // all that is to be changed
+  Instant since;  // names the change
+};
 // Tells a node that tasks are not its own any more. Its reports of them are late news.
 struct SendDrop {
   NodeId node;
@@ -322,7 +353,8 @@ struct SendDrop {
 struct SendAsk {
   NodeId node;
 };
-using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo, SendAsk, SendFreeze>;
+using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo, SendAsk, SendFreeze,
+                          SendResize>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 
@@ -538,6 +570,14 @@ class Engine {
     AttemptRef ref;
   };
   std::vector<LeasedOn> LeasesOf(JobId job) const;
+  // Why the task's request cannot be changed so: it has ended, is of a gang, its node cannot do it
+  // or keeps the room for others, or an earlier change is under way. Empty: it can, as far as is
+  // known here. Cost: the gangs that wait.
+  std::string WhyNotResized(JobId job, TaskIndex index, const TaskSize& to, Instant now) const;
+  // The newest change of a leased task's request since its attempt was given out.
+  std::optional<ResizeFact> ResizeOf(JobId job, TaskIndex index) const;
+  // The limit that a task has in place of the job's.
+  std::optional<Duration> TimeLimitOf(JobId job, TaskIndex index) const;
   // Nodes that have some of them, and this feature (Offer::features).
   std::vector<NodeId> WithFeature(JobId job, std::string_view feature) const;
   std::optional<JobPolicy> Policy(JobId job) const;

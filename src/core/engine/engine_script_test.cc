@@ -10,12 +10,13 @@
 //          [user=ada] [priority=1] [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has
 //          left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
+//   stop j1 | j1.3-4     cont j1 | j1.3-4          by user ann
 //   user ada [weight=2] [max-running=9] [max-queued=99] [group=@g] unload j1   revive j1
 //   half-life of=10m     priority j1 now=7     times j1 [time=2h] [deadline=3h]
 //   full n1 [why=disk]        without a reason its disk has room again
 //   drain n1 [reason=disks]   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
-//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
+//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h] [old]
 //   lost n1 [left]   silent n1   knock n1
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
@@ -23,6 +24,8 @@
 //   sent j1.1 [attempt=1]                  the leases of the gang's parts have left
 //   room n1 j1.1 [attempt=1]
 //   answer n1                              the answer to SendAsk
+//   resize j1 | j1.3-4 [cpus=2] [memory=4G] [limit=1h]
+//   resized n1 j1.1 [attempt=1] [refused=why] [late]   the node's answer; late: to an earlier order
 //   at +5s                                 the clock goes on, before the block's step
 //   restart [nodes-may-return] [without=j1] [of-hub]   a new engine replays all records, but those
 //                                          of job 1, which has finished, or of all that have, and
@@ -66,6 +69,8 @@ class EngineSubject : public script::Subject {
         {"seal", &EngineSubject::Seal},
         {"policy", &EngineSubject::Policy},
         {"hold", &EngineSubject::Hold},
+        {"stop", &EngineSubject::Stop},
+        {"cont", &EngineSubject::Continue},
         {"release", &EngineSubject::Release},
         {"withdraw", &EngineSubject::Withdraw},
         {"leave", &EngineSubject::Leave},
@@ -99,6 +104,10 @@ class EngineSubject : public script::Subject {
         {"sent", &EngineSubject::Sent},
         {"room", &EngineSubject::Room},
         {"answer", &EngineSubject::Answer},
+        {"exceeded", &EngineSubject::Exceeded},
+        {"stop", &EngineSubject::Steer},
+        {"cont", &EngineSubject::Steer},
+        {"frozen", &EngineSubject::Frozen},
         {"gang-policy", &EngineSubject::SetGangPolicy},
         {"users", &EngineSubject::Users},
         {"counts", &EngineSubject::Counts},
@@ -107,6 +116,8 @@ class EngineSubject : public script::Subject {
         {"watch", &EngineSubject::Watch},
         {"demand", &EngineSubject::Demand},
         {"stalled", &EngineSubject::Stalled},
+        {"resize", &EngineSubject::Resize},
+        {"resized", &EngineSubject::Resized},
     };
     for (const auto& [verb, handler] : kVerbs) {
       if (line.verb() == verb) return (this->*handler)(line);
@@ -312,6 +323,12 @@ class EngineSubject : public script::Subject {
     events_.push_back(HoldJob{
         .job = job, .end_running = line.Flag("end"), .even_ended = line.Flag("even-ended")});
   }
+  void Stop(Line& line) { Steer(line, Steering::kStop); }
+  void Continue(Line& line) { Steer(line, Steering::kContinue); }
+  void Steer(Line& line, Steering what) {
+    auto [job, tasks] = line.JobOrTasks();
+    events_.push_back(SteerTasks{.job = job, .what = what, .tasks = std::move(tasks), .by = "ann"});
+  }
   void Cancel(Line& line) {
     auto [job, tasks] = line.JobOrTasks();
     if (tasks.empty()) return events_.push_back(CancelJob{job});
@@ -357,6 +374,33 @@ class EngineSubject : public script::Subject {
     events_.push_back(RoomTaken{node, ref});
   }
   void Answer(Line& line) { events_.push_back(RoomTaken{line.Node(), {}}); }
+  // "exceeded n1 j1.1 stop"
+  void Exceeded(Line& line) {
+    const NodeId node = line.Node();
+    const AttemptRef ref = line.Ref();
+    auto done = FromWord<OnExcess>(line.Word("what was done"));
+    if (!done) return line.Fail("write warn or stop");
+    events_.push_back(ExcessTold{node, ref, {Resource::kProcesses, *done, 51, 50}});
+  }
+  void Steer(Line& line) {
+    auto [job, tasks] = line.JobOrTasks();
+    const auto what = line.verb() == "stop" ? Steering::kStop : Steering::kContinue;
+    events_.push_back(SteerTasks{job, what, std::move(tasks), "ann"});
+  }
+  // The stopped tasks of a job, and the reasons.
+  void Frozen(Line& line) {
+    const JobId job = line.Job();
+    questions_.emplace_back([this, job] {
+      std::string text = "stopped:";
+      for (const TaskRange& range : engine_->StoppedTasks(job)) {
+        for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+          const auto stop = engine_->StopOf(job, i);
+          text += fmt::format(" {} ({})", i + 1, stop->excess ? TextOf(*stop->excess) : stop->by);
+        }
+      }
+      return text;
+    });
+  }
   void SetGangPolicy(Line& line) {
     auto policy = FromWord<GangPolicy>(line.Word("a policy"));
     if (!policy) return line.Fail("there is no such policy");
@@ -490,7 +534,36 @@ class EngineSubject : public script::Subject {
     NodeId node = line.Node();
     Offer offer = line.NodeOffer(Name(node));
     if (line.Has("life")) offer.end_of_life = now_ + line.Time("life");
+    if (!line.Flag("old")) offer.features.emplace_back(kResizes);
     events_.push_back(NodeJoined{node, std::move(offer), std::exchange(holds_, {})});
+  }
+  static TaskSize SizeOf(Line& line) {
+    TaskSize size;
+    if (line.Has("cpus")) {
+      size.milli_cpus = static_cast<uint32_t>(line.Number("cpus", 1) * kMilliCpu);
+    }
+    if (line.Has("memory")) size.memory = line.Size("memory");
+    if (line.Has("limit")) size.time_limit = line.Time("limit");
+    return size;
+  }
+  void Resize(Line& line) {
+    auto [job, tasks] = line.JobOrTasks();
+    const TaskSize to = SizeOf(line);
+    events_.push_back(ResizeTasks{job, tasks, to, "ann"});
+    for (const TaskRange& range : tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        std::string why = engine_->WhyNotResized(job, i, to, now_);
+        if (!why.empty()) lines_.AddTask("not ", job, i, ": " + why);
+      }
+    }
+  }
+  void Resized(Line& line) {
+    NodeId node = line.Node();
+    AttemptRef ref = line.Ref();
+    const auto fact = engine_->ResizeOf(ref.job, ref.index);
+    Instant since = fact ? fact->since : now_;
+    if (line.Flag("late")) since = since - Duration{1};
+    events_.push_back(ResizeTold{node, ref, since, line.Option("refused", "")});
   }
   void Offers(Line& line) {
     NodeId node = line.Node();

@@ -103,6 +103,9 @@ void On(StepContext& step, const HubSlept& event);
 void On(StepContext& step, const SteerTasks& event);
 void On(StepContext& step, const FreezeTold& event);
 void On(StepContext& step, const SlowedTold& event);
+void On(StepContext& step, const ExcessTold& event);
+void On(StepContext& step, const ResizeTasks& event);
+void On(StepContext& step, const ResizeTold& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes. Where they are cut off, `like.start` is when the node was heard last.
@@ -166,6 +169,9 @@ void StopCancelled(StepContext& step, NodeId id, const JobState& job);
 
 // Tells a node that has come what is stopped and what is not (steer.cc); `frozen`: as it says.
 void FreezeAgain(StepContext& step, NodeId id, const std::vector<HeldTasks>& frozen);
+// Orders again, of a node that has come, the changes of requests that it has not confirmed
+// (resize.cc).
+void ResizeAgain(StepContext& step, NodeId id);
 // Cancels what has been frozen for Limits::max_frozen, and wakes up for the next of it.
 void EndLongFrozen(StepContext& step);
 // A gang whose nodes all have room may start, unless it is stopped.

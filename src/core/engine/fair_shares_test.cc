@@ -189,6 +189,7 @@ class FairWorld {
   }
   void Take(const SendStop&) { ADD_FAILURE() << "nothing is stopped here"; }
   void Take(const SendFreeze&) { ADD_FAILURE() << "nothing is frozen here"; }
+  void Take(const SendResize&) { ADD_FAILURE() << "nothing is resized here"; }
   void Take(const SendDrop&) { ADD_FAILURE() << "nothing is lost here"; }
 
   void Step() {

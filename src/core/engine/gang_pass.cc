@@ -79,7 +79,8 @@ class GangGiver {
                                           .needs = std::move(needs),
                                           .tasks = {{record.index, 1}},
                                           .node_waits = true,
-                                          .part = std::make_shared<const GangPart>(part)});
+                                          .part = std::make_shared<const GangPart>(part),
+                                          .time_limit = job.TimeLimitOf(record.index)});
       ++part.index;
     }
   }

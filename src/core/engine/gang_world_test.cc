@@ -181,6 +181,7 @@ class GangWorld {
     GiveBack(send.node, send.job, meant, /*stop=*/true);
   }
   void Take(const SendFreeze&) {}
+  void Take(const SendResize&) {}
   void Take(const SendDrop& send) {
     for (const TaskRange& range : send.tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {

@@ -83,9 +83,12 @@ uint64_t DigestOf(const TaskClass& of_tasks) {
 }
 
 uint64_t DigestOf(const StopFact& stop) {
-  const auto& [since, at, by] = stop;
-  return Mix(static_cast<uint64_t>(since.ns) * 31 + static_cast<uint64_t>(at.ns),
-             std::hash<std::string>()(by));
+  const auto& [since, at, by, excess] = stop;
+  const uint64_t hash = Mix(static_cast<uint64_t>(since.ns) * 31 + static_cast<uint64_t>(at.ns),
+                            std::hash<std::string>()(by));
+  return excess
+             ? Mix(Mix(hash, excess->used), excess->limit * 4 + static_cast<uint64_t>(excess->what))
+             : hash;
 }
 
 uint64_t DigestOf(const Steers& steers) {
@@ -96,6 +99,28 @@ uint64_t DigestOf(const Steers& steers) {
   return hash * 2 + killed;
 }
 
+uint64_t DigestOf(const TaskSize& size) {
+  const auto& [milli_cpus, memory, time_limit] = size;
+  const uint64_t hash = Mix(milli_cpus ? *milli_cpus + uint64_t{1} : 0, memory ? *memory + 1 : 0);
+  return Mix(hash, time_limit ? static_cast<uint64_t>(time_limit->ns) + 1 : 0);
+}
+
+uint64_t DigestOf(const Sizes& sizes) {
+  const auto& [changes, limit, limits] = sizes;
+  uint64_t hash = limit ? static_cast<uint64_t>(limit->ns) + 1 : 0;
+  for (const auto& [index, each] : limits) {
+    hash = Mix(Mix(hash, index), static_cast<uint64_t>(each.ns));
+  }
+  for (const auto& [index, change] : changes) {
+    const auto& [stage, from, to, reason, by, since, at] = change.fact;
+    hash = Mix(Mix(hash, index), uint64_t{change.before} << 8 | static_cast<uint64_t>(stage));
+    hash = Mix(Mix(hash, DigestOf(from)), DigestOf(to));
+    hash = Mix(hash, std::hash<std::string>()(reason) * 3 + std::hash<std::string>()(by));
+    hash = Mix(Mix(hash, static_cast<uint64_t>(since.ns)), static_cast<uint64_t>(at.ns));
+  }
+  return hash;
+}
+
 }  // namespace
 
 // The bindings name every member, so that one more does not compile before it is here.
@@ -103,8 +128,8 @@ uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
                last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-               additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted] =
-      *this;
+               additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted,
+               sizes] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -158,6 +183,7 @@ uint64_t JobState::Digest() const {
   for (const PartedFrom& from : *parted) {
     hash = Mix(Mix(hash, uint64_t{from.job.value} << 32 | from.node.value), from.alone ^ from.with);
   }
+  hash = Mix(hash, DigestOf(*sizes));
   static_cast<void>(planned_after);  // as its acceptance has it
   static_cast<void>(requeued);
   static_cast<void>(readied);
@@ -169,7 +195,8 @@ uint64_t JobState::StateBytes() const {
                    runs_.capacity() * sizeof(Run) + traces_->size() * 80 + cut_offs_->size() * 48 +
                    graph_.StateBytes() + additions_->keys.size() * 160 +
                    steers_->stopped.size() * 96 + steers_->killed_tasks.size() * 40 +
-                   parted_->capacity() * sizeof(PartedFrom);
+                   parted_->capacity() * sizeof(PartedFrom) + sizes_->changes.size() * 256 +
+                   sizes_->limits.size() * 48;
   for (const Queue& queue : queues_) {
     bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
     bytes += (queue.requeued->size() + queue.readied->size()) * 112;

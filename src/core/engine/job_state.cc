@@ -191,6 +191,9 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
     return false;
   } else if (attempt.value > 1 && (Lossy(index) || Lossy(head.tasks.back().first))) {
     return false;
+  } else if (!sizes_->limits.empty() &&
+             TimeLimitOf(index) != TimeLimitOf(head.tasks.back().first)) {
+    return false;
   }
   AppendIndex(head.tasks, index);
   ++head.count;
@@ -324,6 +327,7 @@ void JobState::Finish() {
   troubles_.Clear();
   lossy_ = false;
   steers_.Clear();
+  if (!sizes_->changes.empty()) sizes_.Edit().changes.clear();
 }
 
 void JobState::Cancel(Stirred& stirred) {
@@ -387,6 +391,56 @@ const StopFact* JobState::StopOf(TaskIndex index) const {
 void JobState::ForgetSteers(TaskIndex index, TaskState state) {
   if (!steers_->killed_tasks.empty()) steers_.Edit().killed_tasks.erase(index);
   if (state != TaskState::kQueued && !steers_->stopped.empty()) steers_.Edit().stopped.erase(index);
+  if (!sizes_->changes.empty()) sizes_.Edit().changes.erase(index);
+}
+
+// ---- Sizes
+
+const Sizes::Change* JobState::ResizeOf(TaskIndex index) const {
+  auto change = sizes_->changes.find(index);
+  return change == sizes_->changes.end() ? nullptr : &change->second;
+}
+
+std::optional<Duration> JobState::TimeLimitOf(TaskIndex index) const {
+  auto limit = sizes_->limits.find(index);
+  return limit == sizes_->limits.end() ? sizes_->limit : limit->second;
+}
+
+void JobState::Resize(const TasksResized& resized, uint32_t before) {
+  Sizes& sizes = sizes_.Edit();
+  const std::optional<Duration>& limit = resized.to.time_limit;
+  if (resized.stage == ResizeStage::kQueued) {
+    if (!limit) return;
+    if (resized.tasks.empty()) {
+      sizes.limit = limit;
+      std::erase_if(sizes.limits,
+                    [&](const auto& each) { return StateOf(each.first) == TaskState::kQueued; });
+    }
+    for (const TaskRange& range : resized.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) sizes.limits[i] = *limit;
+    }
+    return;
+  }
+  const TaskIndex index = resized.tasks.front().first;
+  auto change = sizes.changes.find(index);
+  if (resized.stage == ResizeStage::kOrdered) {
+    sizes.changes[index] = {{.from = resized.from,
+                             .to = resized.to,
+                             .by = resized.by,
+                             .since = resized.since,
+                             .at = resized.at},
+                            before};
+    if (limit) sizes.limits[index] = *limit;
+    return;
+  }
+  ResizeFact& fact = change->second.fact;
+  fact.stage = resized.stage;
+  fact.reason = resized.reason;
+  if (resized.stage != ResizeStage::kRefused || !fact.to.time_limit) return;
+  sizes.limits.erase(index);
+  if (fact.from.time_limit && fact.from.time_limit != sizes.limit) {
+    sizes.limits[index] = *fact.from.time_limit;
+  }
 }
 
 void JobState::Part(const PartedFrom& from) {
@@ -397,7 +451,7 @@ void JobState::Part(const PartedFrom& from) {
 }
 
 void JobState::Stop(const JobSteered& steered, Stirred& stirred) {
-  const StopFact fact{steered.since, steered.at, steered.by};
+  const StopFact fact{steered.since, steered.at, steered.by, steered.excess};
   if (steered.tasks.empty()) steers_.Edit().all = fact;
   for (const TaskRange& range : steered.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {

@@ -174,6 +174,17 @@ struct Steers {
   std::set<TaskIndex> killed_tasks;       // leased ones
 };
 
+// Sizes of tasks that are not those of their submission.
+struct Sizes {
+  struct Change {
+    ResizeFact fact;
+    uint32_t before = 0;  // the request that its lease held before
+  };
+  std::map<TaskIndex, Change> changes;   // the newest ones, of leased tasks
+  std::optional<Duration> limit;         // of time, for all tasks
+  std::map<TaskIndex, Duration> limits;  // of single tasks
+};
+
 // A failure of the task's own making, or its node's.
 inline bool IsFailure(Cause cause) {
   return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
@@ -248,6 +259,13 @@ class JobState {
   const std::vector<PartedFrom>& parted() const { return *parted_; }
   static constexpr size_t kMostParted = 16;
   void Part(const PartedFrom& from);
+  // The newest change of the leased task's request; null: there is none.
+  const Sizes::Change* ResizeOf(TaskIndex index) const;
+  // The limit of time that it has in place of its job's.
+  std::optional<Duration> TimeLimitOf(TaskIndex index) const;
+  std::optional<Duration> time_limit() const { return sizes_->limit; }  // of all tasks, likewise
+  // Tasks that may have such changes; others of the job have none.
+  const std::map<TaskIndex, Sizes::Change>& resizes() const { return sizes_->changes; }
   // Tasks that the request's queue can give out at `now`, and the time when the next task is due.
   place::Ready::Queued QueuedOf(uint32_t request, Instant now) const;
   // At most `max` equal tasks of the request that may be leased at `now`, and whose turn comes
@@ -333,6 +351,8 @@ class JobState {
   // Returns the queued tasks that were blocked by it.
   std::vector<TaskIndex> Continue(const JobSteered& steered);
   void Kill(const std::vector<TaskRange>& tasks);
+  // `before`: what the lease of a leased task held.
+  void Resize(const TasksResized& resized, uint32_t before);
 
   void CheckInvariants() const;
   uint64_t Digest() const;
@@ -343,11 +363,12 @@ class JobState {
     auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
            planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
            last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-           additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted] = self;
+           additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted, sizes] =
+        self;
     archive(id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
             planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
             last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-            additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted);
+            additions, queues, waiting, gangs_waiting, requeued, readied, steers, parted, sizes);
   }
 
  private:
@@ -475,6 +496,7 @@ class JobState {
   uint64_t readied_ = 0;        // and that waited for others before
   Rare<Steers> steers_;
   Rare<std::vector<PartedFrom>> parted_;
+  Rare<Sizes> sizes_;
 };
 
 }  // namespace spate::engine

@@ -14,6 +14,10 @@ void JobWords::Add(const Record& record, JobId job) {
   } else if (const auto* gone = std::get_if<TasksWithdrawn>(&record)) {
     if (gone->reason.empty() && !gone->parent) return;
     cancelled.push_back({gone->tasks, gone->reason, gone->parent});
+  } else if (const auto* steered = std::get_if<JobSteered>(&record)) {
+    if (!steered->excess || steered->tasks.empty()) return;
+    if (excesses.size() == JobDetails::kMostExcesses) excesses.erase(excesses.begin());
+    excesses.push_back({steered->tasks.front().first + 1, steered->at, *steered->excess});
   } else if (const auto* gang = std::get_if<GangReserved>(&record)) {
     GangStory& story = stories[gang->index];
     if (story_ended.erase(gang->index) > 0) story = {};

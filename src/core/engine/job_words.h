@@ -26,6 +26,7 @@ struct JobWords {
   // Stories, by task, of gangs that were the first of those that wait.
   std::map<TaskIndex, GangStory> stories;
   std::optional<TaskIndex> newest_story;
+  std::vector<ExcessFacts> excesses;  // the last ones: at most JobDetails::kMostExcesses
   std::set<TaskIndex> story_ended;  // gangs that were leased since: another try begins another one
 
   // The next record, of `job` or of none.

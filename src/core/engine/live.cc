@@ -68,13 +68,23 @@ class Live::Follower {
       live_.stops.insert({record.since, record.job});
       live_.last_stop = std::max(live_.last_stop, record.since);
     }
-    live_.SetStopped(*durable_.FindJob(record.job));
+    const JobState& job = *durable_.FindJob(record.job);
+    live_.SetStopped(job);
+    for (const auto& [id, node] : durable_.nodes()) live_.SetStopped(node, id, job);
     Changed(record.job);
     board_.look_at_gangs = true;
   }
   void operator()(const JobParted& record) {
     live_.parted.insert(record.job);
     Changed(record.job);
+  }
+  void operator()(const TasksResized& record) {
+    live_.last_resize = std::max(live_.last_resize, record.since);
+    if (record.stage == ResizeStage::kQueued) return Changed(record.job);
+    place::Node& node = board_.nodes[record.node];
+    if (record.stage == ResizeStage::kOrdered || !node.present) return;
+    board_.MarkRoomy(record.node, node);
+    LookAtGangs();
   }
   void operator()(const Leased&) {}
   void operator()(const GangLeased& record) {
@@ -106,6 +116,7 @@ class Live::Follower {
     live_.head_told = head;
   }
   void operator()(const Returned& record) {
+    CheckStopped(record.node, record.job);
     if (live_.frozen.empty()) return;
     for (const TaskRange& range : record.tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
@@ -114,7 +125,13 @@ class Live::Follower {
     }
   }
   void operator()(const AttemptEnded& record) {
+    CheckStopped(record.node, record.end.ref.job);
     if (!live_.frozen.empty()) live_.frozen.erase({record.end.ref, record.node});
+    if (!live_.exceeded.empty()) {
+      for (Resource what : {Resource::kCpu, Resource::kMemory, Resource::kProcesses}) {
+        live_.exceeded.erase({record.end.ref, what});
+      }
+    }
     if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;
     auto at = live_.gangs_leased.find({record.end.ref.job, record.end.ref.index});
     if (at == live_.gangs_leased.end()) return;
@@ -181,6 +198,13 @@ class Live::Follower {
     const JobState& job = *durable_.FindJob(id);
     live_.deadlines.Add(job, job.request_count() - static_cast<uint32_t>(added.size()));
   }
+  // A task that has left the node may have been its last one that is stopped.
+  void CheckStopped(NodeId id, JobId job) {
+    auto& jobs = board_.nodes[id].jobs;
+    const auto here = jobs.find(job);
+    if (here == jobs.end() || !here->second.stopped) return;
+    live_.SetStopped(durable_.NodeOf(id), id, *durable_.FindJob(job));
+  }
   void Changed(JobId id) {
     board_.FindJob(id)->refresh = true;
     LookAtOne();
@@ -203,7 +227,10 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   for (const Changes::Use& use : changes.uses) {
     place::Job& job = *board.FindJob(use.job);
     place::Node& node = board.nodes[use.node];
-    if (use.procs > 0) {
+    if (use.resized) {
+      use.leased ? board.AddUse(job, node, use.request, use.tasks)
+                 : board.DropUse(job, node, use.request, use.tasks);
+    } else if (use.procs > 0) {
       const place::PartKey key{use.job, use.index};
       if (use.leased) {
         board.AddPart(job, node, key, use.request, use.procs, step_at);
@@ -332,6 +359,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     }
   }
   node.offer = offer;
+  JobId last;
   const bool is_late = std::ranges::find(offer.features, kEndsLate) != offer.features.end();
   node.ends_late_by = is_late ? kEndsLateBy : Duration();
   for (const auto& [key, range] : leases) {
@@ -346,6 +374,8 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     }
     Touch(*durable.FindJob(key.job));
     if (range.procs > 0) SetStopped(*durable.FindJob(key.job));
+    if (std::exchange(last, key.job) == key.job) continue;
+    SetStopped(durable.NodeOf(id), id, *durable.FindJob(key.job));
   }
 }
 
@@ -369,6 +399,23 @@ void Live::SetStopped(const JobState& job) {
         until = step_at + left;
         left = {};
       }
+    }
+  }
+}
+
+void Live::SetStopped(const NodeRecord& record, NodeId id, const JobState& job) {
+  auto& jobs = board.nodes[id].jobs;
+  const auto here = jobs.find(job.id());
+  if (here == jobs.end()) return;
+  here->second.stopped = false;
+  if (job.stopped() == nullptr && job.stopped_tasks().empty()) return;
+  auto lease = record.leases.lower_bound({job.id(), Attempt(), 0});
+  for (; lease != record.leases.end() && lease->first.job == job.id(); ++lease) {
+    const auto& [key, range] = *lease;
+    for (TaskIndex i = key.first; range.procs == 0 && i < key.first + range.count; ++i) {
+      const bool has_it =
+          job.StateOf(i) == TaskState::kLeased && job.CurrentAttempt(i) == key.attempt;
+      here->second.stopped |= has_it && job.StopOf(i) != nullptr;
     }
   }
 }

@@ -55,6 +55,8 @@ struct Live {
   void SetAway(NodeId node, Instant lost_at);
   // Nobody knows when gangs of the job end that are stopped; those that continue have their time.
   void SetStopped(const JobState& job);
+  // The same of its single tasks that the node has. Cost: these, if any of the job is stopped.
+  void SetStopped(const NodeRecord& record, NodeId id, const JobState& job);
   // By then its nodes have said that they have room.
   void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 
@@ -84,7 +86,10 @@ struct Live {
   // Attempts, or parts of gangs, of which their nodes have said that all their processes stand
   // still. Of a node that is away or has come again it is not known.
   std::set<std::pair<AttemptRef, NodeId>> frozen;
+  // Attempts of which it is recorded that they have used more than they asked for.
+  std::set<std::pair<AttemptRef, Resource>> exceeded;
   Instant last_stop;                          // of all jobs
+  Instant last_resize;                        // likewise
   std::set<std::pair<Instant, JobId>> stops;  // when jobs, or tasks of them, were stopped
   std::set<JobId> parted;                     // jobs that go on and are kept away from others
   // Pairs of jobs of which one was seen once to slow the other; at most kMostSlowed.

@@ -53,6 +53,8 @@ std::string HowItEnded(Cause cause, int32_t status) {
       return "went over the time limit";
     case Cause::kMemory:
       return "went over the memory limit";
+    case Cause::kExcess:
+      return "went over its limits";
     case Cause::kCheck:
       return "failed the output check";
     case Cause::kStart:

@@ -121,6 +121,7 @@ void On(StepContext& step, const NodeJoined& event) {
   RecallStoppedJobs(step, event.node);
   ResumeParts(step, event.node);
   FreezeAgain(step, event.node, event.frozen);
+  ResizeAgain(step, event.node);
   if (step.live.removing.contains(event.node)) EndAllOn(step, event.node);
 }
 

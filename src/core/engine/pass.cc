@@ -94,10 +94,11 @@ class Giver {
     }
     node.recalled = false;
     Output& out = step_.out;
+    const std::optional<Duration> limit = job.TimeLimitOf(head.tasks.front().first);
     if (board_.Contended()) {
       Written& last = last_[job.id()];
       bool same = last.node == id && last.attempt == head.attempt && last.request == head.request;
-      if (same) {
+      if (same && std::get<SendLease>(out.sends[last.send]).time_limit == limit) {
         Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
         step_.Extend(last.record, {id, job.id(), head.attempt, std::move(head.tasks)});
         node.jobs[job.id()].given_at = step_.now;
@@ -106,7 +107,8 @@ class Giver {
       last = {id, head.attempt, head.request, out.records.size(), out.sends.size()};
     }
     out.sends.push_back(SendLease{id, job.id(), head.attempt, head.request,
-                                  job.request(head.request), head.tasks, node_waits});
+                                  job.request(head.request), head.tasks, node_waits, nullptr,
+                                  limit});
     step_.Record(Leased{id, job.id(), head.attempt, std::move(head.tasks)});
     node.jobs[job.id()].given_at = step_.now;
   }

@@ -420,6 +420,19 @@ Why WhyTaskSilent(const EngineState& state, const JobState& job, TaskIndex index
   return {};
 }
 
+// The stop of one of the job's tasks that the node has.
+const StopFact* StopOn(const NodeRecord& node, const JobState& job) {
+  auto lease = node.leases.lower_bound({job.id(), Attempt(), 0});
+  for (; lease != node.leases.end() && lease->first.job == job.id(); ++lease) {
+    if (job.stopped() != nullptr) return job.stopped();
+    for (TaskIndex i = 0; i < lease->second.count; ++i) {
+      const StopFact* stop = job.StopOf(lease->first.first + i);
+      if (stop != nullptr) return stop;
+    }
+  }
+  return nullptr;
+}
+
 // A stopped job that keeps room on a node which could run tasks of the request. Cost: the stopped
 // jobs, and the nodes.
 Why WhoIsFrozen(const EngineState& state, const JobState& job, uint32_t request, Instant now) {
@@ -428,9 +441,7 @@ Why WhoIsFrozen(const EngineState& state, const JobState& job, uint32_t request,
     if (other == nullptr || other->counts().leased == 0) continue;
     if (other->stopped() == nullptr && other->stopped_tasks().empty()) continue;
     for (const auto& [node_id, node] : state.durable().nodes()) {
-      auto lease = node.leases.lower_bound({id, Attempt(), 0});
-      if (lease == node.leases.end() || lease->first.job != id) continue;
-      const StopFact* stop = other->StopOf(lease->first.first);
+      const StopFact* stop = StopOn(node, *other);
       const place::Node& place = state.live.board.nodes.at(node_id);
       if (stop == nullptr || FitNow(place, job, request, now) == 0) continue;
       return One({ReasonKind::kRoomFrozen,
@@ -534,6 +545,7 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (Why why = WhyLimited(*state_, *job); !why.empty()) return why;
   if (job->IsGang(request)) {
     if (Why why = WhyTooLarge(*state_, *job, request, now); !why.empty()) return why;
+    if (Why why = WhoIsFrozen(*state_, *job, request, now); !why.empty()) return why;
     if (Why why = WhyGangWaits(*state_, *job, index, now); !why.empty()) return why;
   } else if (Why why = WhySuspect(*state_, *job, request, now); !why.empty()) {
     return why;

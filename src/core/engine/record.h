@@ -18,6 +18,7 @@
 #include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
+#include "core/model/resize.h"
 #include "core/model/slowed.h"
 #include "core/model/steer.h"
 
@@ -290,7 +291,8 @@ struct ClockStepped {
   SPATE_FIELDS(1, from, 2, to);
 };
 
-// Somebody stopped, continued, killed or signalled a job, or tasks of it. A stop lasts until the
+// Somebody stopped, continued, killed or signalled a job, or tasks of it; or a task has used more
+// than it asked for. A stop lasts until the
 // tasks are continued or have ended; separate records say what a kill withdraws and cancels.
 struct JobSteered {
   JobId job;
@@ -300,7 +302,9 @@ struct JobSteered {
   std::string by;                // the user
   Instant since;                 // by the engine's clock
   Instant at;                    // by the wall clock, for people
-  SPATE_FIELDS(1, job, 2, what, 3, tasks, 4, signal, 5, by, 6, since, 7, at);
+  std::optional<Excess> excess;  // of kExceed, and of a stop by the task's node
+  static constexpr uint32_t kFirstLater = 12;
+  SPATE_FIELDS(1, job, 2, what, 3, tasks, 4, signal, 5, by, 6, since, 7, at, 12, excess);
 };
 
 // Tasks of two jobs have slowed each other on a node, twice: they are not placed together any more
@@ -311,6 +315,27 @@ struct JobParted {
   SPATE_FIELDS(1, job, 2, from);
 };
 
+// The request of tasks was changed. kQueued: of tasks that wait, whose needs NeedsChanged has. The
+// other stages are of one leased task: from kOrdered on it holds the larger of both requests, until
+// its node has confirmed (kDone) or refused; its next attempts have the new one unless it was
+// refused.
+struct TasksResized {
+  JobId job;
+  ResizeStage stage = ResizeStage::kQueued;
+  std::vector<TaskRange> tasks;  // kQueued: empty for the whole job; else one task
+  TaskSize to;
+  NodeId node;  // this and the rest: of one leased task
+  Attempt attempt;
+  uint32_t request = 0;  // the number of what its lease holds from now on
+  TaskSize from;         // as `to`, before
+  std::string reason;    // of kRefused
+  std::string by;        // the user
+  Instant since;         // by the engine's clock; the same in all stages
+  Instant at;            // by the wall clock, for people
+  SPATE_FIELDS(1, job, 2, stage, 3, tasks, 4, to, 5, node, 6, attempt, 7, request, 8, from,
+               9, reason, 10, by, 11, since, 12, at);
+};
+
 // The journal's numbers of kinds are the places here: append, never insert. Ends of attempts are
 // rows of their own.
 using Record =
@@ -319,6 +344,6 @@ using Record =
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
                  GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged,
-                 ClockStepped, JobSteered, JobParted>;
+                 ClockStepped, JobSteered, JobParted, TasksResized>;
 
 }  // namespace spate::engine

@@ -51,7 +51,7 @@ void EachGang(const StepContext& step, const JobState& job,
 }
 
 void Stop(StepContext& step, const JobState& job, std::vector<TaskRange> tasks,
-          const std::string& by) {
+          const std::string& by, std::optional<Excess> excess = std::nullopt) {
   auto fresh = Select(
       job, tasks.empty() ? std::vector<TaskRange>{{0, job.task_count()}} : tasks, [&](TaskIndex i) {
         const TaskState state = job.StateOf(i);
@@ -67,7 +67,8 @@ void Stop(StepContext& step, const JobState& job, std::vector<TaskRange> tasks,
                          .tasks = tasks.empty() ? std::vector<TaskRange>() : fresh,
                          .by = by,
                          .since = since,
-                         .at = step.wall()});
+                         .at = step.wall(),
+                         .excess = std::move(excess)});
   // A stop of the whole job takes the place of those of its single tasks.
   auto meant = [&](TaskIndex i) {
     const StopFact* stop = job.StopOf(i);
@@ -131,8 +132,29 @@ void On(StepContext& step, const SteerTasks& event) {
                      .at = step.wall()});
       return;
     case Steering::kKill:
+    case Steering::kExceed:
       return;
   }
+}
+
+// The node says it again after a lost connection, and the stop may be recorded by then: the order
+// to freeze goes out anew (FreezeAgain).
+void On(StepContext& step, const ExcessTold& event) {
+  const JobState* job = step.durable.FindJob(event.ref.job);
+  if (job == nullptr || !step.board.nodes.contains(event.node)) return;
+  if (!IsCurrent(step.durable.NodeOf(event.node), *job, event.ref)) return;  // late news
+  std::vector<TaskRange> task = {{event.ref.index, 1}};
+  if (event.excess.done == OnExcess::kStop) {
+    return Stop(step, *job, std::move(task), "", event.excess);
+  }
+  // The first part of a gang that says so counts.
+  if (!step.live.exceeded.insert({event.ref, event.excess.what}).second) return;
+  step.Record(JobSteered{.job = event.ref.job,
+                         .what = Steering::kExceed,
+                         .tasks = std::move(task),
+                         .since = step.now,
+                         .at = step.wall(),
+                         .excess = event.excess});
 }
 
 void On(StepContext& step, const FreezeTold& event) {

@@ -65,6 +65,26 @@ TEST_F(StrangeNode, ReturnsWhatItHas) {
   EXPECT_TRUE(found);
 }
 
+// However often a node says that its tasks use too much, and whosever tasks they are.
+TEST_F(StrangeNode, SaysOnceOfItsOwnThatTheyExceed) {
+  Step({NodeJoined{NodeId(2), offer_}});
+  std::vector<Event> events;
+  for (NodeId node : {kNode, NodeId(2), NodeId(9)}) {
+    for (TaskIndex index : {0u, kTasks + 5}) {
+      for (OnExcess done : {OnExcess::kWarn, OnExcess::kWarn, OnExcess::kKill}) {
+        const AttemptRef ref{kJob, index, Attempt(1)};
+        events.push_back(ExcessTold{node, ref, {Resource::kCpu, done, 2, 1}});
+      }
+    }
+  }
+  size_t steered = 0;
+  Step(std::move(events));
+  for (const Record& record : out_.records) {
+    steered += std::holds_alternative<JobSteered>(record);
+  }
+  EXPECT_EQ(steered, 1u);
+}
+
 TEST_F(StrangeNode, HoldsNothingOfAnotherOne) {
   Step({NodeJoined{NodeId(2), offer_, {{kJob, Attempt(1), {{0, 1}}}}}});
   EXPECT_TRUE(engine_.Holds(kNode, {kJob, 0, Attempt(1)}));

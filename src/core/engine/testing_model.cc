@@ -332,6 +332,7 @@ std::string NaiveModel::Check(const Record& record) const {
     }
     return problem;
   }
+  if (const auto* r = std::get_if<TasksResized>(&record)) return CheckResized(*r, job);
   if (const auto* r = std::get_if<TasksCancelled>(&record)) {
     return CheckTasks(id, r->tasks, TaskState::kLeased);
   }
@@ -478,9 +479,49 @@ void NaiveModel::Do(const JobSteered& record) {
   ForEach(record.tasks, [&](TaskIndex i) { job.tasks[i].stopped = stop; });
 }
 
+// Leased tasks never hold less than they may use.
+std::string NaiveModel::CheckResized(const TasksResized& record, const NaiveJob& job) const {
+  if (record.stage == ResizeStage::kQueued) {
+    if (record.tasks.empty()) return "";  // the whole job
+    return CheckTasks(record.job, record.tasks, TaskState::kQueued);
+  }
+  std::string problem = CheckTasks(record.job, record.tasks, TaskState::kLeased);
+  if (!problem.empty()) return problem;
+  const TaskIndex index = record.tasks.front().first;
+  const NaiveTask& task = job.tasks[index];
+  auto held = held_.find(record.node);
+  if (held == held_.end() || !held->second.contains({record.job, index, record.attempt})) {
+    return "resized on a node that does not have it";
+  }
+  if (task.resizes == (record.stage == ResizeStage::kOrdered)) return "resized out of turn";
+  const Needs& before = job.requests[task.held].needs;
+  const Needs& now = job.requests[record.request].needs;
+  const Needs& wanted = job.requests[task.request].needs;
+  if (record.stage != ResizeStage::kOrdered) {
+    if (record.stage == ResizeStage::kDone && record.request != task.request) {
+      return "it has another request than was confirmed";
+    }
+    const bool is_less = now.milli_cpus <= before.milli_cpus && now.memory <= before.memory;
+    return is_less ? "" : "more than was held until a change was confirmed";
+  }
+  const bool is_both = now.milli_cpus == std::max(before.milli_cpus, wanted.milli_cpus) &&
+                       now.memory == std::max(before.memory, wanted.memory);
+  return is_both ? "" : "not both requests are held until the node has confirmed";
+}
+
+void NaiveModel::Do(const TasksResized& record) {
+  if (record.stage == ResizeStage::kQueued) return;
+  NaiveTask& task = jobs_[record.job].tasks[record.tasks.front().first];
+  if (record.stage == ResizeStage::kOrdered) task.before = task.held;
+  task.held = record.request;
+  task.resizes = record.stage == ResizeStage::kOrdered;
+}
+
 void NaiveModel::Do(const Leased& record) {
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = jobs_[record.job].tasks[i];
+    task.held = task.request;
+    task.resizes = false;
     task.state = TaskState::kLeased;
     task.attempt = record.attempt.value;
     held_[record.node].insert({record.job, i, record.attempt});
@@ -619,7 +660,7 @@ void NaiveModel::Do(const JobFinished& record) {
   std::erase_if(sick_, [&](const auto& each) { return each.second == record.job; });
 }
 
-double NaiveModel::Load(NodeId node) const {
+double NaiveModel::Load(NodeId node, const AttemptRef& changed) const {
   auto held = held_.find(node);
   auto at = offers_.find(node);
   if (held == held_.end() || at == offers_.end()) return 0;
@@ -627,7 +668,9 @@ double NaiveModel::Load(NodeId node) const {
   std::map<std::string, double> parts;
   for (const AttemptRef& ref : held->second) {
     const NaiveJob& job = jobs_.at(ref.job);
-    const Needs& needs = job.requests[job.tasks[ref.index].request].needs;
+    const NaiveTask& task = job.tasks[ref.index];
+    const bool as_before = task.resizes && ref != changed;
+    const Needs& needs = job.requests[as_before ? task.before : task.held].needs;
     parts["slots"] += 1.0 / offer.slots;
     parts["cpus"] += 1.0 * needs.milli_cpus / offer.milli_cpus;
     if (offer.memory > 0) parts["memory"] += 1.0 * needs.memory / offer.memory;
@@ -681,9 +724,10 @@ std::map<ClassKey, ClassDemand> NaiveModel::Demand(Instant now) const {
       const Needs& needs = job.requests[request].needs;
       ClassDemand each{.key = {id, request}, .user = job.user, .needs = needs};
       for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
+        const bool leased = job.tasks[i].state == TaskState::kLeased;
+        each.running += leased && job.tasks[i].held == request;
         if (job.tasks[i].request != request) continue;
         each.ready += runnable && IsReady(job, i, now);
-        each.running += job.tasks[i].state == TaskState::kLeased;
       }
       if (uint32_t bound = job.policy.max_running; bound > 0) {
         each.ready = std::min(each.ready, bound - std::min(bound, job.Counts().leased));

@@ -27,6 +27,9 @@ struct NaiveTask {
   bool cancelled = false;  // not to be queued again
   bool left_list = false;
   bool stopped = false;  // by itself
+  uint32_t held = 0;     // while it is leased: the request that its node has room for
+  uint32_t before = 0;   // and before a change that it has not confirmed
+  bool resizes = false;  // there is such a change
   std::vector<TaskIndex> parents = {};
 };
 
@@ -68,7 +71,8 @@ class NaiveModel {
   // Attempts that each node holds.
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.
-  double Load(NodeId node) const;
+  // Tasks that change count as before, but for `changed`.
+  double Load(NodeId node, const AttemptRef& changed = {}) const;
   // The total that Engine::DrainDemand has reported, without times: the classes with ready tasks.
   std::map<ClassKey, ClassDemand> Demand(Instant now) const;
   // The error in the reported time of one task of the class; empty: there is none.
@@ -85,6 +89,7 @@ class NaiveModel {
   bool OthersTake(const Leased& leased, const NaiveJob& job, Instant now) const;
   std::string CheckWithdrawn(const TasksWithdrawn& record) const;
   std::string CheckEnd(const AttemptEnded& record) const;
+  std::string CheckResized(const TasksResized& record, const NaiveJob& job) const;
   void Do(const JobAccepted& record);
   void Do(const JobGrown& record);
   void Do(const TasksLinked& record);
@@ -99,6 +104,7 @@ class NaiveModel {
   void Do(const JobReleased& record);
   void Do(const JobSteered& record);
   void Do(const JobParted&) {}
+  void Do(const TasksResized& record);
   void Do(const Leased& record);
   void Do(const GangLeased&) {}
   void Do(const GangReserved&) {}

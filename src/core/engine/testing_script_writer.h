@@ -82,11 +82,19 @@ class ScriptWriter {
   void operator()(const JobSteered& record) {
     lines_.Add(fmt::format("record {} {}{}", WordOf(record.what),
                            script::Name(record.job, record.tasks),
-                           record.by.empty() ? "" : " by=" + record.by));
+                           record.by.empty() ? "" : " by=" + record.by) +
+               (record.excess ? ": " + TextOf(*record.excess) : ""));
   }
   void operator()(const JobParted& record) {
     lines_.Add(fmt::format("record parted {} from {} on {}", script::Name(record.job),
                            script::Name(record.from.job), script::Name(record.from.node)));
+  }
+  void operator()(const TasksResized& record) {
+    lines_.Add(fmt::format(
+        "record {} {}{}{}{}", WordOf(record.stage), script::Name(record.job, record.tasks),
+        record.stage == ResizeStage::kQueued ? "" : fmt::format(" holds={}", record.request),
+        record.reason.empty() ? "" : " reason=" + record.reason,
+        record.to.time_limit ? " limit=" + FormatDuration(*record.to.time_limit) : ""));
   }
   void operator()(const Leased& record) {
     lines_.Add(fmt::format("record leased {} {} attempt={}", script::Name(record.node),
@@ -204,6 +212,14 @@ class ScriptWriter {
   void operator()(const SendFreeze& send) {
     lines_.Add(fmt::format("send {} {} {}", script::Name(send.node),
                            send.frozen ? "freeze" : "thaw", script::Name(send.job, send.tasks)));
+  }
+  void operator()(const SendResize& send) {
+    std::string to;
+    if (send.to.milli_cpus) to += fmt::format(" cpus={:g}", *send.to.milli_cpus / 1000.0);
+    if (send.to.memory) to += " memory=" + FormatSize(*send.to.memory);
+    if (send.to.time_limit) to += " limit=" + FormatDuration(*send.to.time_limit);
+    lines_.AddTask(fmt::format("send {} resize ", script::Name(send.node)), send.ref.job,
+                   send.ref.index, to);
   }
   void operator()(const SendStop& send) {
     bool all = send.tasks.empty();

@@ -39,7 +39,7 @@ inline void showValue(const Op& op, std::ostream& os) {
   os << "{" << int{op.kind} << ", " << op.seed << "}";
 }
 
-inline constexpr int kKinds = 20;
+inline constexpr int kKinds = 22;
 
 class RandomWorld {
  public:
@@ -131,6 +131,10 @@ class RandomWorld {
         return ChangeUser(prng);
       case 18:
         return DrainOrRemove(prng);
+      case 19:
+        return ResizeSome(prng);
+      case 20:
+        return AnswerSome(prng);
       default:
         return UnloadSome(prng);
     }
@@ -168,6 +172,11 @@ class RandomWorld {
       accepted += std::holds_alternative<JobAccepted>(record);
       ends += std::holds_alternative<AttemptEnded>(record);
       records_.push_back(record);
+    }
+    for (const Send& send : out.sends) {
+      if (const auto* order = std::get_if<SendResize>(&send)) {
+        orders_[order->ref] = {order->node, order->since};
+      }
     }
     size_t sent = std::count_if(out.sends.begin(), out.sends.end(), [](const Send& send) {
       return std::holds_alternative<SendLease>(send);
@@ -419,6 +428,7 @@ class RandomWorld {
   void Join(NodeId node, uint32_t slots, uint32_t cpus, uint32_t gpus) {
     Offer offer{
         .node_name = "n", .slots = slots, .milli_cpus = cpus * kMilliCpu, .memory = 4, .named = {}};
+    offer.features = {std::string(kResizes)};
     if (gpus > 0) offer.named = {{"gpus", std::vector<std::string>(gpus, "0")}};
     if (node == NodeId(4)) offer.user = "bob";
     events_.push_back(NodeJoined{node, offer});
@@ -478,6 +488,32 @@ class RandomWorld {
     events_.push_back(TasksReturned{AnyNode(prng), AnyJob(prng),
                                     Attempt(static_cast<uint16_t>(prng.Below(4))), AnyTasks(prng)});
   }
+  void ResizeSome(Prng& prng) {
+    Step();
+    TaskSize to;
+    if (prng.Chance(60)) to.milli_cpus = AnyNeeds(prng).milli_cpus;
+    if (prng.Chance(50)) to.memory = 1 + prng.Below(4);
+    if (prng.Chance(20)) to.time_limit = Duration::Seconds(1 + static_cast<int64_t>(prng.Below(5)));
+    auto tasks = prng.Chance(40) ? std::vector<TaskRange>() : AnyTasks(prng);
+    events_.push_back(ResizeTasks{AnyJob(prng), std::move(tasks), to, "ann"});
+    Step();
+  }
+  // Nodes confirm or refuse what they were ordered; or say so of something else, or too late.
+  void AnswerSome(Prng& prng) {
+    Step();
+    for (auto& [ref, order] : orders_) {
+      if (prng.Chance(40)) continue;
+      // An agent grants no more than there is.
+      const bool has_room = model_.Load(order.first, ref) <= 1;
+      const bool refuses = !has_room || prng.Chance(30);
+      ResizeTold told{order.first, ref, order.second, refuses ? "no room" : ""};
+      if (prng.Chance(10)) told.since = told.since + Duration{1};
+      if (prng.Chance(10)) told.node = AnyNode(prng);
+      events_.push_back(told);
+      if (prng.Chance(20)) events_.push_back(told);
+    }
+    Step();
+  }
   void HoldOrRelease(Prng& prng) {
     JobId job = AnyJob(prng);
     if (prng.Chance(40)) {
@@ -488,6 +524,13 @@ class RandomWorld {
     }
   }
   void StopOrContinue(Prng& prng) {
+    if (prng.Chance(30)) {
+      const AttemptRef ref{AnyJob(prng), static_cast<TaskIndex>(prng.Below(12)),
+                           Attempt(static_cast<uint16_t>(prng.Below(4)))};
+      const OnExcess done = prng.Chance(50) ? OnExcess::kStop : OnExcess::kWarn;
+      events_.push_back(ExcessTold{AnyNode(prng), ref, {Resource::kMemory, done, 2, 1}});
+      return;
+    }
     const Steering what = prng.Chance(50) ? Steering::kStop : Steering::kContinue;
     auto tasks = prng.Chance(60) ? std::vector<TaskRange>() : AnyTasks(prng);
     events_.push_back(SteerTasks{AnyJob(prng), what, std::move(tasks), "ann"});
@@ -606,6 +649,7 @@ class RandomWorld {
   std::set<JobId> forgotten_;
   std::map<ClassKey, ClassDemand> demand_;  // as told
   std::set<JobId> recalled_;
+  std::map<AttemptRef, std::pair<NodeId, Instant>> orders_;  // to resize, the newest
   uint32_t next_job_ = 1;
   std::optional<bool> one_is_bad_;  // a node on which nearly all fails, beside good ones
 };

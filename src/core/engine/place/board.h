@@ -44,6 +44,7 @@ struct JobHere {
   // when it was given the last of them.
   Duration planned;
   Instant given_at;
+  bool stopped = false;  // one of them: nobody knows when it ends
 };
 
 // A part of a gang on a node, and what it takes there.

@@ -16,7 +16,7 @@ Instant EndOfTasks(const Node& node, const Board& board, Instant now, JobId id,
                    const JobHere& here) {
   Duration each = here.planned.ns > 0 ? here.planned : here.wall;
   if (each.ns == 0) each = board.FindJob(id)->wall;
-  if (each.ns == 0) return Instant::Never();
+  if (each.ns == 0 || here.stopped) return Instant::Never();
   const uint32_t most = node.crowded ? here.leased - 1 : 0;
   const uint32_t ahead = std::min(board.AheadOf(node, here), most);
   const Instant given = here.given_at == Instant() ? now : here.given_at;

@@ -78,14 +78,14 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
     return record ? "fine" : record.error().message;
   };
   EXPECT_NE(message(99, "\1").find("record kind 99"), std::string::npos);
-  EXPECT_NE(message(3, "\1\1").find("format 1"), std::string::npos);
-  EXPECT_NE(message(3, "\xa\1\1").find("'job sealed'"), std::string::npos);
-  EXPECT_EQ(message(3, "\xa\1"), "fine");
+  EXPECT_NE(message(3, "\2\1").find("format 2"), std::string::npos);
+  EXPECT_NE(message(3, "\1\1\1").find("'job sealed'"), std::string::npos);
+  EXPECT_EQ(message(3, "\1\1"), "fine");
 }
 
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\xa\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\1\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -95,13 +95,13 @@ TEST(RecordCodec, BytesAreFixed) {
                   .priority = -1,
                   .after = {{JobId(7), AfterKind::kEach}}};
   const std::string needs = std::string(
-      "\xa\1\3\0\1\xe8\7\0\1\4gpus\1"
+      "\1\1\3\0\1\xe8\7\0\1\4gpus\1"
       "\0\1\1"
       "a\0\0",
       21);
   const std::string rest = std::string(
       "\1\0\3\0\3\2\1\0"                            // runs, order
-      "\0\xfe\1\0\0\0\0\0\0\0\0\0\x64\0\0\0\0\0\3"  // policy
+      "\0\xfe\5\0\0\0\0\0\0\0\0\0\x64\0\0\0\0\0\3"  // policy
       "bob\1\1\7\3",
       34);
   auto read = [](const std::string& data) {
@@ -123,8 +123,8 @@ TEST(RecordCodec, BytesAreFixed) {
   EXPECT_EQ(FieldText(read(now)), FieldText(engine::JobAccepted{JobId(1), plan}));
   engine::NodeBlamed blamed{NodeId(2), {{JobId(300), "bob"}, {JobId(7), ""}}};
   engine::UserChanged user{"bob", {.weight = 3, .group = "@lab"}};
-  EXPECT_EQ(EncodeRecord(user).data, std::string("\xa\3bob\3\0\0\0\4@lab\0", 15));
-  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\xa\2\2\xac\2\3bob\7\0", 11));
+  EXPECT_EQ(EncodeRecord(user).data, std::string("\1\3bob\3\0\0\0\4@lab\0", 15));
+  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\1\2\2\xac\2\3bob\7\0", 11));
 }
 
 // Journals have these numbers and names.
@@ -149,7 +149,7 @@ TEST(RecordCodec, LaterFieldsAreLeftOut) {
   };
   const std::vector<TaskRange> tasks = {{4, 2}};
   engine::TasksWithdrawn withdrawn{JobId(1), tasks, "r"};
-  const std::string first("\xa\1\1\4\2\1r", 7);
+  const std::string first("\1\1\1\4\2\1r", 7);
   EXPECT_EQ(bytes_of(withdrawn), first);
   withdrawn.left_list = true;
   EXPECT_EQ(bytes_of(withdrawn), first + std::string("\0\1", 2));
@@ -158,21 +158,21 @@ TEST(RecordCodec, LaterFieldsAreLeftOut) {
   withdrawn.left_list = false;
   EXPECT_EQ(bytes_of(withdrawn), first + "\1");
   engine::TasksReopened reopened{JobId(1), tasks};
-  EXPECT_EQ(bytes_of(reopened), "\xa\1\1\4\2");
+  EXPECT_EQ(bytes_of(reopened), "\1\1\1\4\2");
   reopened.succeeded = true;
-  EXPECT_EQ(bytes_of(reopened), std::string("\xa\1\1\4\2\0\1", 7));
+  EXPECT_EQ(bytes_of(reopened), std::string("\1\1\1\4\2\0\1", 7));
   reopened.after = {{JobId(7), AfterKind::kEach}};
-  EXPECT_EQ(bytes_of(reopened), "\xa\1\1\4\2\1\7\3\1");
-  EXPECT_EQ(bytes_of(engine::NodeDrained{NodeId(2)}), "\xa\2");
-  EXPECT_EQ(bytes_of(engine::NodeDrained{NodeId(2), "x"}), "\xa\2\1x");
-  EXPECT_FALSE(DecodeRecord(kKindOf<engine::TasksReopened>, "\xa\1").has_value());
+  EXPECT_EQ(bytes_of(reopened), "\1\1\1\4\2\1\7\3\1");
+  EXPECT_EQ(bytes_of(engine::NodeDrained{NodeId(2)}), "\1\2");
+  EXPECT_EQ(bytes_of(engine::NodeDrained{NodeId(2), "x"}), "\1\2\1x");
+  EXPECT_FALSE(DecodeRecord(kKindOf<engine::TasksReopened>, "\1\1").has_value());
 }
 
 // A value that no journal has is damage.
 TEST(RecordCodec, JobsHeldForTheirResultsAreInNoJournal) {
   const int kind = kKindOf<engine::JobHeld>;
-  EXPECT_TRUE(DecodeRecord(kind, std::string("\xa\1\5\0", 4)).has_value());
-  EXPECT_FALSE(DecodeRecord(kind, std::string("\xa\1\6\0", 4)).has_value());
+  EXPECT_TRUE(DecodeRecord(kind, std::string("\1\1\5\0", 4)).has_value());
+  EXPECT_FALSE(DecodeRecord(kind, std::string("\1\1\6\0", 4)).has_value());
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

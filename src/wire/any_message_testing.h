@@ -130,6 +130,15 @@ inline JobSettings AnySettings() {
   s.warn_before = AnyTime();
   s.append_output = AnyFlag();
   s.comment = AnyText();
+  s.max_processes = AnyU32();
+  for (OnExcess* one : {&s.on_excess_memory, &s.on_excess_processes, &s.on_excess_cpu}) {
+    *one = static_cast<OnExcess>(AnyNumber(kCountOf<OnExcess> - 1));
+  }
+  for (auto* limits : {&s.limits, &s.soft_limits}) {
+    if (!AnyFlag()) continue;
+    const auto kind = static_cast<LimitKind>(AnyNumber(kCountOf<LimitKind> - 1));
+    limits->push_back({kind, AnyNumber(UINT64_MAX)});
+  }
   for (const char* name : {"a", "b/c d"}) {
     if (!AnyFlag()) continue;
     s.puts.push_back({.name = name,
@@ -188,6 +197,14 @@ inline TaskOutputPtr AnyOutput() {
 
 inline HeldTasks AnyHeld() { return {AnyId<JobId>(), AnyId<Attempt>(), AnyRanges()}; }
 
+inline TaskSize AnyTaskSize() {
+  TaskSize size;
+  if (AnyFlag()) size.milli_cpus = AnyU32();
+  if (AnyFlag()) size.memory = AnySize();
+  if (AnyFlag()) size.time_limit = AnyTime();
+  return size;
+}
+
 inline ToNode AnyToNode(size_t kind) {
   switch (kind) {
     case 0:
@@ -201,6 +218,7 @@ inline ToNode AnyToNode(size_t kind) {
         part.secret = AnyText();
         lease.part = std::make_shared<const GangPart>(std::move(part));
       }
+      if (AnyFlag()) lease.time_limit = AnyTime();
       for (TaskRange range : lease.tasks) {
         for (uint32_t k = 0; k < range.count; ++k) lease.rows.push_back(AnyText());
       }
@@ -224,6 +242,8 @@ inline ToNode AnyToNode(size_t kind) {
           AnyNumber(UINT64_MAX - 1), AnyRef(), AnyU32(), AnyU32(), AnyText(), AnyFlag(), AnyText()};
     case 7:
       return AnswerTaken{AnyNumber(UINT64_MAX - 1), AnyU32()};
+    case 11:
+      return Resize{AnyId<Epoch>(), AnyRef(), AnyTaskSize(), {AnyNumber(int64_t{1} << 60)}};
     case 10:
       return Freeze{
           AnyId<Epoch>(), AnyId<JobId>(), AnyRanges(), AnyFlag(), {AnyNumber(int64_t{1} << 60)}};
@@ -270,8 +290,15 @@ inline ToHub AnyToHub(size_t kind) {
       return state;
     }
     case 12:
-      return Slowed{{AnyRef(), AnyId<JobId>(), static_cast<TrafficKind>(AnyNumber(2)),
+      return Slowed{{AnyRef(), AnyId<JobId>(), static_cast<TrafficKind>(AnyNumber(1)),
                      AnyNumber(UINT64_MAX), AnyNumber(UINT64_MAX)}};
+    case 13:
+      return Exceeded{AnyNumber(UINT64_MAX - 1), AnyRef(),
+                      Excess{static_cast<Resource>(AnyNumber(kCountOf<Resource> - 1)),
+                             static_cast<OnExcess>(AnyNumber(kCountOf<OnExcess> - 1)),
+                             AnyNumber(UINT64_MAX - 1), AnyNumber(UINT64_MAX - 1)}};
+    case 14:
+      return Resized{AnyRef(), {AnyNumber(int64_t{1} << 60)}, AnyText()};
     case 11:
       return Frozen{AnyRef(), AnyFlag(), {AnyNumber(int64_t{1} << 60)}};
     case 10:
@@ -290,7 +317,8 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
                put_patterns, get_patterns, forward_patterns, forward_file_patterns, puts, user,
                umask, nice, measure_io, live_output, time_limit, time_limit_percent, warn_time,
                kill_grace, start_delay, min_free_memory, max_load, check_patience, leftovers,
-               leftovers_wait, warn_signal, warn_before, append_output, comment] = x;
+               leftovers_wait, warn_signal, warn_before, append_output, comment, max_processes,
+               on_excess_memory, on_excess_processes, on_excess_cpu, limits, soft_limits] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context && replace == y.replace &&
@@ -306,7 +334,10 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
          min_free_memory == y.min_free_memory && max_load == y.max_load &&
          check_patience == y.check_patience && leftovers == y.leftovers &&
          leftovers_wait == y.leftovers_wait && warn_signal == y.warn_signal &&
-         warn_before == y.warn_before && append_output == y.append_output && comment == y.comment;
+         warn_before == y.warn_before && append_output == y.append_output && comment == y.comment &&
+         max_processes == y.max_processes && on_excess_memory == y.on_excess_memory &&
+         on_excess_processes == y.on_excess_processes && on_excess_cpu == y.on_excess_cpu &&
+         limits == y.limits && soft_limits == y.soft_limits;
 }
 inline bool Same(const Offer& x, const Offer& y) {
   // Features are the greeting's, and do not come with an offer.
@@ -349,9 +380,9 @@ inline bool Same(const OpenJob& x, const OpenJob& y) {
   return job == y.job && Same(*settings, *y.settings);
 }
 inline bool Same(const Lease& x, const Lease& y) {
-  const auto& [epoch, job, attempt, needs, tasks, rows, part] = x;
+  const auto& [epoch, job, attempt, needs, tasks, rows, part, time_limit] = x;
   return epoch == y.epoch && job == y.job && attempt == y.attempt && needs == y.needs &&
-         tasks == y.tasks && rows == y.rows &&
+         tasks == y.tasks && rows == y.rows && time_limit == y.time_limit &&
          (part == nullptr ? y.part == nullptr : y.part != nullptr && *part == *y.part);
 }
 inline bool Same(const Go& x, const Go& y) {
@@ -376,6 +407,14 @@ inline bool Same(const Freeze& x, const Freeze& y) {
          stop == y.stop;
 }
 inline bool Same(const Slowed& x, const Slowed& y) { return x.what == y.what; }
+inline bool Same(const Resize& x, const Resize& y) {
+  const auto& [epoch, ref, to, since] = x;
+  return epoch == y.epoch && ref == y.ref && to == y.to && since == y.since;
+}
+inline bool Same(const Resized& x, const Resized& y) {
+  const auto& [ref, since, refused] = x;
+  return ref == y.ref && since == y.since && refused == y.refused;
+}
 inline bool Same(const Frozen& x, const Frozen& y) {
   const auto& [ref, frozen, stop] = x;
   return ref == y.ref && frozen == y.frozen && stop == y.stop;
@@ -418,6 +457,10 @@ inline bool Same(const Ends& x, const Ends& y) {
 inline bool Same(const Returned& x, const Returned& y) {
   const auto& [number, job, attempt, tasks] = x;
   return number == y.number && job == y.job && attempt == y.attempt && tasks == y.tasks;
+}
+inline bool Same(const Exceeded& x, const Exceeded& y) {
+  const auto& [number, ref, excess] = x;
+  return number == y.number && ref == y.ref && excess == y.excess;
 }
 inline bool Same(const Running& x, const Running& y) {
   const auto& [ref, slot] = x;

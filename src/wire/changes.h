@@ -17,6 +17,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
+#include "core/model/resize.h"
 #include "core/model/selection.h"
 #include "core/model/steer.h"
 
@@ -147,6 +148,36 @@ struct Steer {
   std::string node;              // only on this one; empty: wherever it runs
   int32_t pid = 0;               // only this process, on that node
   SPATE_FIELDS(1, jobs, 2, tasks, 3, what, 4, signal, 5, all, 6, rank, 7, node, 8, pid);
+};
+
+// Other requests for tasks that have not ended. Queued tasks have them at once; the nodes of
+// running ones confirm or refuse.
+struct ResizeTasks {
+  static constexpr uint32_t kNumber = 39;
+  struct Refused {
+    JobId job;
+    uint32_t task = 0;  // from 1
+    std::string why;
+    SPATE_FIELDS(1, job, 2, task, 3, why);
+  };
+  struct Answer {
+    std::vector<JobId> ended;  // jobs that had ended already
+    uint32_t queued = 0;       // tasks that no node had
+    uint32_t same = 0;         // running tasks that have all of it
+    uint32_t ordered = 0;      // whose nodes have not answered
+    uint32_t done = 0;         // whose nodes have confirmed
+    std::vector<Refused> refused;
+    uint32_t more_refused = 0;            // beyond those
+    std::vector<std::string> unanswered;  // nodes of `ordered`
+    Instant since;                        // names the change, for another look
+    SPATE_FIELDS(1, ended, 2, queued, 3, same, 4, ordered, 5, done, 6, refused, 7, more_refused,
+                 8, unanswered, 9, since);
+  };
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  TaskSize to;
+  std::optional<Instant> look;  // Answer::since of a change: how far it has come; changes nothing
+  SPATE_FIELDS(1, jobs, 2, tasks, 3, to, 4, look);
 };
 
 // Jobs that have ended, or are damaged.

@@ -26,9 +26,9 @@ inline constexpr uint32_t kOldestProtocol = 3;  // what we still understand
 
 // Features that a program understands beyond its protocol, by name. A peer that does not name a
 // feature never gets messages that need it, since it would ignore the field and run something else.
-inline constexpr const char* kFeatures[] = {"append", "array-value", "cpus",       "forwards",
-                                            "gangs",  "limits",      "links",      "long-streams",
-                                            "pmi",    "resident",    "shell-words"};
+inline constexpr const char* kFeatures[] = {
+    "append",       "array-value", "cpus",     "forwards", "gangs",       "limits",     "links",
+    "long-streams", "pmi",         "resident", "resize",   "shell-words", "task-limits"};
 inline std::vector<std::string> OwnFeatures() {
   return {std::begin(kFeatures), std::end(kFeatures)};
 }

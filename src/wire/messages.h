@@ -16,6 +16,7 @@
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/resize.h"
 #include "core/model/slowed.h"
 #include "core/model/task_files.h"
 #include "core/model/why.h"
@@ -44,10 +45,11 @@ struct Lease {
   std::vector<std::string> rows;  // one for each task, in the same order
   // For a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
   std::shared_ptr<const GangPart> part = nullptr;
+  std::optional<Duration> time_limit = {};  // in place of the job's
   SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4, Must(needs),
                 5, Packed(tasks, .must = true, .most = kWireLimits.lease_tasks),
                 6, Bound(rows, .most = kWireLimits.row_bytes, .count = kWireLimits.lease_tasks),
-                7, part);
+                7, part, 8, time_limit);
 };
 // The part may start. Said again where the hub does not know whether it was heard.
 struct Go {
@@ -85,6 +87,16 @@ struct Freeze {
   SPATE_MESSAGE(1, Must(epoch), 2, Must(job),
                 3, Packed(tasks, .must = true, .most = kLimits.tasks_per_job), 4, frozen, 5, stop);
 };
+// Change what an attempt has, and report the outcome (Resized); give it back if it has not started.
+// Only to nodes with the feature kResizes.
+struct Resize {
+  static constexpr uint32_t kNumber = 16;
+  Epoch epoch;
+  AttemptRef ref;
+  TaskSize to;
+  Instant since;  // names the change; Resized has it again
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(ref), 3, to, 4, since);
+};
 // Tasks that are not this node's any more: end what runs of them.
 struct Drop {
   static constexpr uint32_t kNumber = 5;
@@ -117,7 +129,7 @@ struct PutPiece {
   SPATE_MESSAGE(1, Must(job), 2, piece, 3, Bound(bytes, .most = kPutPieceBytes));
 };
 using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
-                            Go, Ask, AnswerTaken, Freeze>;
+                            Go, Ask, AnswerTaken, Freeze, Resize>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -131,7 +143,7 @@ struct Hello {
   Instant clock = {};       // the node's time, by which it tells all others; 0: not known
   std::vector<HeldTasks> frozen = {};  // of `holds`: those that were told to stand still
 };
-// Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
+// Reports: Ends, Returned and Exceeded have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {
   static constexpr uint32_t kNumber = 2;
   uint64_t number = 0;
@@ -189,6 +201,24 @@ struct Slowed {
   SlowedBeside what;
   SPATE_MESSAGE(1, Must(what));
 };
+// A report: an attempt has used more than it asked for. Where that stops it, its processes stand
+// still.
+struct Exceeded {
+  static constexpr uint32_t kNumber = 18;
+  uint64_t number = 0;
+  AttemptRef ref;
+  Excess excess;
+  SPATE_MESSAGE(1, Must(ref), 2, excess, 3, number);
+};
+// The answer to Resize.
+struct Resized {
+  static constexpr uint32_t kNumber = 16;
+  AttemptRef ref;
+  Instant since;
+  std::string refused;  // why, in words; empty: it is done
+  SPATE_MESSAGE(1, Must(ref), 2, since,
+                3, Bound(refused, .most = kWireLimits.note_bytes, .cut = true));
+};
 // The machine's free resources, and the attempts that run.
 struct NodeState {
   static constexpr uint32_t kNumber = 10;
@@ -232,7 +262,7 @@ struct WantPiece {
   SPATE_MESSAGE(1, Must(job), 2, piece);
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, RoomTaken, AnswerPiece, Frozen, Slowed>;
+                           NodeState, RoomTaken, AnswerPiece, Frozen, Slowed, Exceeded, Resized>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -91,7 +91,7 @@ struct JobNow {
   Why waits;           // why its next task is not started; empty: none waits
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
   bool bash = false;                        // JobSettings::bash; only when it was asked for
-  std::vector<RunningFacts> running = {};   // by task; the first 1,000
+  std::vector<RunningFacts> running = {};   // by task; at most LookAtJobs::runs of them
   SPATE_FIELDS(1, job, 2, held, 3, nodes, 9, stuck, 10, waits, 6, Named(left, "left_running"),
                11, running, 12, bash);
 };
@@ -100,8 +100,9 @@ struct LookAtJobs {
   static constexpr uint32_t kNumber = 7;
   using Answer = JobNow;
   JobSelector jobs;
-  bool shell = false;  // also JobNow::bash, for one job
-  SPATE_FIELDS(1, jobs, 2, shell);
+  bool shell = false;     // also JobNow::bash, for one job
+  uint32_t runs = 1'000;  // never more than 10,000
+  SPATE_FIELDS(1, jobs, 2, shell, 3, runs);
 };
 
 // Remaining work of jobs, and the running part of it: an answer for each job, by number. Tasks that
@@ -454,7 +455,9 @@ struct FindDependents {
 struct EventFacts {
   uint64_t position = 0;  // to go on from
   // "accepted", "grown", "closed", "held", "released", "reopened", "cancelled", "finished", "end",
-  // "stopped", "continued", "killed", "signalled", and "clock", which is about no job
+  // "stopped", "continued", "killed", "signalled", "exceeded", "parted", "clock", which is about no
+  // job, and of a request that changes "changed" (of waiting tasks), "ordered", "resized",
+  // "refused"
   std::string what;
   JobId job;
   std::string user, name;               // of the job
@@ -467,8 +470,13 @@ struct EventFacts {
   std::string by;
   std::optional<Instant> at;
   int32_t signal = 0;
+  uint32_t task = 0;                 // from 1; of "exceeded", a stop by the task's node, or a
+                                     // request that changes
+  std::optional<Excess> excess;      // of the first two
+  std::optional<TaskSize> from, to;  // of the last; `from` only of a running task
   SPATE_FIELDS(1, position, 2, what, 3, job, 4, user, 5, name, 6, tasks, 7, reason, 8, counts,
-               9, attempt, 10, clock, 11, by, 12, at, 13, signal);
+               9, attempt, 10, clock, 11, by, 12, at, 13, signal, 14, from, 15, to, 16, task,
+               17, excess);
 };
 // Those behind `after`, of jobs that who asks may see, as they became durable; at least one answer.
 struct ReadEvents {

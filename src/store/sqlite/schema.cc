@@ -190,7 +190,7 @@ CREATE VIEW attempts AS
 SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
   CASE a.cause WHEN 0 THEN 'success' WHEN 1 THEN 'exit' WHEN 2 THEN 'signal' WHEN 3 THEN 'time'
     WHEN 4 THEN 'memory' WHEN 5 THEN 'check' WHEN 6 THEN 'node' WHEN 7 THEN 'start'
-    WHEN 8 THEN 'stopped' ELSE a.cause END AS cause,
+    WHEN 8 THEN 'stopped' WHEN 9 THEN 'excess' ELSE a.cause END AS cause,
   a.status,
   CASE a.verdict WHEN 0 THEN 'succeeded' WHEN 1 THEN 'retry' WHEN 2 THEN 'failed'
     WHEN 3 THEN 'unknown' WHEN 4 THEN 'cancelled' WHEN 5 THEN 'part' ELSE a.verdict END AS verdict,

@@ -92,7 +92,8 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
         {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
          std::move(start.needs), std::move(start.given),
          std::make_shared<const JobSettings>(std::move(told->running->settings)),
-         told->running->frozen, told->running->is_frozen, start.is_part});
+         told->running->frozen, told->running->is_frozen, start.is_part, told->running->excess,
+         start.time_limit});
   }
   for (shepherd::Ended& end : ends) {
     one.untaken.insert(end.end.ref);
@@ -286,6 +287,8 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     events_->OnLeftRunning(left->ref, left->processes);
   } else if (auto* froze = std::get_if<shepherd::Froze>(&report)) {
     events_->OnFrozen(froze->ref, froze->frozen, froze->stop);
+  } else if (const auto* exceeded = std::get_if<shepherd::Exceeded>(&report)) {
+    events_->OnExceeded(exceeded->ref, exceeded->excess);
   } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {
     parts_.answered(std::move(*answer));
   }

@@ -382,7 +382,7 @@ TEST_F(AdoptionTest, AProcessThatWaitsForATaskEndsWithItsNode) {
 TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   Begin();
   End("stop");
-  OtherShepherd old(folder(), OtherShepherd::AdoptedOf4());
+  OtherShepherd old(folder(), OtherShepherd::AdoptedOf0());
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 1u);
   shepherd::ShepherdName gone{4'000'000, 1};
   dir_.Write("node/shepherds/4000000-1.ends",
@@ -393,8 +393,8 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
       lines_,
       (std::vector<std::string>{
           fmt::format(
-              "problem the shepherd with pid {} and its task are ended: it speaks version 4 of "
-              "the shepherds' protocol, and this program knows versions 5 to 5",
+              "problem the shepherd with pid {} and its task are ended: it speaks version 0 of "
+              "the shepherds' protocol, and this program knows versions 1 to 1",
               old.pid),
           "ready"}));
   int status = 0;
@@ -411,7 +411,7 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
 TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
   Begin();
   End("stop");
-  OtherShepherd later(folder(), OtherShepherd::AdoptedOf(6, 5));
+  OtherShepherd later(folder(), OtherShepherd::AdoptedOf(2, 1));
   Begin();
   EXPECT_TRUE(Find("adopted 3").starts_with("adopted 3 2 slot=2")) << Find("adopted");
   Order("look 3 2");  // it does not state that it can be asked, and would take one for damage
@@ -420,11 +420,11 @@ TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
   End("stop");
   int status = 0;
   EXPECT_EQ(waitpid(later.pid, &status, 0), later.pid);
-  for (uint32_t adopters : {6, 0}) {
-    OtherShepherd stranger(folder(), OtherShepherd::AdoptedOf(6, adopters));
+  for (uint32_t adopters : {2, 0}) {
+    OtherShepherd stranger(folder(), OtherShepherd::AdoptedOf(2, adopters));
     Begin();
     EXPECT_EQ(Find("adopted"), "");
-    EXPECT_NE(Find("problem").find("speaks version 6"), std::string::npos);
+    EXPECT_NE(Find("problem").find("speaks version 2"), std::string::npos);
     EXPECT_EQ(waitpid(stranger.pid, &status, 0), stranger.pid);
     End("stop");
   }

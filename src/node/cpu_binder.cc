@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -83,6 +84,64 @@ void CpuBinder::Float(StartOrder& order) {
   floating_[order.ref] = order.slot;
 }
 
+// It has its old and its new units until the shepherd has bound all its processes to the new ones.
+void CpuBinder::Resize(ResizeOrder order) {
+  static const std::vector<int> kNone;
+  const uint32_t count = agent::UnitsToBind(order.needs.milli_cpus);
+  const auto bound = bound_.find(order.ref);
+  Units units = bound == bound_.end() ? nullptr : bound->second;
+  if (count != (units ? units->size() : 0)) {
+    const std::vector<int> before = units ? *units : kNone;
+    Move move{.slot = order.slot};
+    parts_.packer.Release(before);
+    auto grant = count > 0 ? parts_.packer.Acquire(count) : std::nullopt;
+    if (grant && !grant->cpus.empty()) {
+      move.to = std::make_shared<const std::vector<int>>(std::move(grant->cpus));
+    }
+    const std::vector<int>& after = move.to ? *move.to : kNone;
+    std::ranges::set_difference(before, after, std::back_inserter(move.leaves));
+    std::ranges::set_difference(after, before, std::back_inserter(move.enters));
+    parts_.packer.Occupy(move.leaves);
+    if (parts_.binds && units && !move.to) order.cpus = parts_.packer.floating();
+    units = move.to;
+    moves_[order.ref] = std::move(move);
+    BindFloatingSoon();
+  }
+  if (units) {
+    NamedOffer& given = order.given.emplace_back(NamedOffer{std::string(kUnitsGiven), {}});
+    for (int cpu : *units) given.indices.push_back(std::to_string(cpu));
+    if (parts_.binds) order.cpus = parts_.packer.RunsOn(*units);
+  }
+  parts_.under.Resize(std::move(order));
+}
+
+void CpuBinder::OnResized(const AttemptRef& ref, const std::string& refused) {
+  if (auto move = moves_.extract(ref)) {
+    if (refused.empty()) {
+      FinishMove(ref, move.mapped());
+    } else {
+      parts_.packer.Release(move.mapped().enters);
+    }
+    BindFloatingSoon();
+  }
+  events_->OnResized(ref, refused);
+}
+
+void CpuBinder::FinishMove(const AttemptRef& ref, const Move& move) {
+  parts_.packer.Release(move.leaves);
+  Slot& slot = slots_[move.slot];
+  slot.units = move.to;
+  std::erase_if(slot.floating, [&](const Floating& one) { return one.ref == ref; });
+  floating_.erase(ref);
+  bound_.erase(ref);
+  if (move.to) {
+    bound_[ref] = move.to;
+  } else if (FloatingAreBound()) {
+    slot.floating.push_front({ref});
+    floating_[ref] = move.slot;
+  }
+}
+
 void CpuBinder::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   Forget(end.ref);
   events_->OnEnded(std::move(end), std::move(output));
@@ -94,6 +153,7 @@ void CpuBinder::OnTakenBack(const AttemptRef& ref) {
 }
 
 void CpuBinder::Forget(const AttemptRef& ref) {
+  if (auto move = moves_.extract(ref)) parts_.packer.Release(move.mapped().enters);
   if (auto bound = bound_.extract(ref)) {
     if (bound.mapped().use_count() > 1) return;
     parts_.packer.Release(*bound.mapped());

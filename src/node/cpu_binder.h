@@ -2,9 +2,9 @@
 // keeps all others, which float, out of these as long as there are other units
 // (docs/design/035-topology.md).
 //
-// A bound task keeps its units to its end. Floating ones are bound anew, a little later, when
-// bound ones have come or gone. A slot's next order may be there before its attempt has ended: it
-// has the same needs, and takes over the slot's units.
+// A bound task keeps its units to its end, unless its request changes (Resize). Floating ones are
+// bound anew, a little later, when bound ones have come or gone. A slot's next order may be there
+// before its attempt has ended: it has the same needs, and takes over the slot's units.
 //
 // Thread: the loop's.
 #pragma once
@@ -67,6 +67,7 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override {
     parts_.under.Freeze(ref, frozen, stop);
   }
+  void Resize(ResizeOrder order) override;
   void Taken(const AttemptRef& ref) override { parts_.under.Taken(ref); }
 
   void OnStarted(const AttemptRef& ref, Instant when) override { events_->OnStarted(ref, when); }
@@ -82,12 +83,23 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override {
     events_->OnFrozen(ref, frozen, stop);
   }
+  void OnExceeded(const AttemptRef& ref, const Excess& excess) override {
+    events_->OnExceeded(ref, excess);
+  }
+  void OnResized(const AttemptRef& ref, const std::string& refused) override;
 
  private:
   using Units = std::shared_ptr<const std::vector<int>>;
   struct Floating {
     AttemptRef ref;
     uint64_t generation = 0;  // the packer's, when it was bound; 0: never
+  };
+  // A change of an attempt's units that has not been confirmed: it has both.
+  struct Move {
+    uint16_t slot = 0;
+    Units to;                 // null: it floats then
+    std::vector<int> leaves;  // units that it has no longer, once that is confirmed
+    std::vector<int> enters;  // those that it has not had before
   };
   struct Slot {
     std::weak_ptr<const std::vector<int>> units;  // of its orders, as long as there are any
@@ -100,6 +112,7 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   void Float(StartOrder& order);
   void Forget(const AttemptRef& ref);
   bool IsStale(const Slot& slot) const;
+  void FinishMove(const AttemptRef& ref, const Move& move);
   void BindFloatingSoon();
   void BindFloating();
 
@@ -109,6 +122,7 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   std::map<uint16_t, Slot> slots_;
   std::unordered_map<AttemptRef, Units, AttemptRefHash> bound_;
   std::unordered_map<AttemptRef, uint16_t, AttemptRefHash> floating_;  // their slots
+  std::unordered_map<AttemptRef, Move, AttemptRefHash> moves_;         // of those that change
   uint16_t last_ = 0;      // the slot where BindFloating has stopped
   os::TimerId timer_ = 0;  // of BindFloating
 };

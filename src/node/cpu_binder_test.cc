@@ -24,7 +24,9 @@ class NoExecutor final : public Executor {
   void Withdraw(const AttemptRef&) override {}
   void End(const AttemptRef&, EndHow, Cause) override {}
   void Pause(bool) override {}
+  void Resize(ResizeOrder order) override { resizes.push_back(std::move(order)); }
   std::vector<StartOrder> orders;
+  std::vector<ResizeOrder> resizes;
 };
 
 class NoEvents final : public ExecutorEvents {
@@ -34,8 +36,10 @@ class NoEvents final : public ExecutorEvents {
   void OnTakenBack(const AttemptRef&) override { ++taken_back; }
   void OnOutput(const AttemptRef&, int, std::string_view) override {}
   void OnMemory(const AttemptRef&, uint64_t) override {}
+  void OnResized(const AttemptRef&, const std::string&) override { ++resized; }
   int ended = 0;
   int taken_back = 0;
+  int resized = 0;
 };
 
 AttemptRef Ref(uint32_t index) { return {JobId(1), index, Attempt(1)}; }
@@ -86,6 +90,20 @@ class CpuBinderTest : public testing::Test {
     std::string units = told.substr(std::min(told.size(), std::string("UNITS=").size()));
     return fmt::format("{}>{}", units, fmt::join(last.body.cpus, ","));
   }
+  // "what it is told of its units > what its shepherd is to bind it to"
+  std::string Resize(uint32_t index, uint16_t slot, uint32_t milli_cpus) {
+    ResizeOrder order;
+    order.ref = Ref(index);
+    order.slot = slot;
+    order.needs.milli_cpus = milli_cpus;
+    order.given = {{"gpus", {"3"}}};
+    binder_->Resize(std::move(order));
+    const ResizeOrder& last = under_.resizes.back();
+    EXPECT_EQ(last.given[0].name, "gpus");
+    std::string told;
+    if (last.given.size() > 1) told = fmt::format("{}", fmt::join(last.given[1].indices, ","));
+    return fmt::format("{}>{}", told, fmt::join(last.cpus, ","));
+  }
   void End(uint32_t index) {
     runs_.erase(index);
     AttemptEnd end;
@@ -108,6 +126,48 @@ class CpuBinderTest : public testing::Test {
   Texts anew_;
   std::vector<uint32_t> split_;
 };
+
+TEST_F(CpuBinderTest, TasksThatChangeHaveBothUntilThatIsConfirmed) {
+  EXPECT_EQ(Start(1, 1, 2000), "0,1>0,1");
+  EXPECT_EQ(Start(2, 2, 1000), ">2,3,4,5,6,7");
+  EXPECT_EQ(Resize(1, 1, 4000), "0,1,2,3>0,1,2,3");
+  EXPECT_EQ(Start(3, 3, 4000), "4,5,6,7>4,5,6,7") << "none of these is the first one's";
+  binder_->OnResized(Ref(1), "");
+  EXPECT_EQ(events_.resized, 1);
+  // Less, and the others have its units only when that is confirmed.
+  EXPECT_EQ(Resize(1, 1, 2000), "0,1>0,1");
+  EXPECT_EQ(Start(4, 4, 2000), ">") << "it floats, since none is free";
+  binder_->OnResized(Ref(1), "");
+  EXPECT_EQ(Start(5, 5, 2000), "2,3>2,3");
+  End(1);
+  EXPECT_EQ(Start(6, 6, 2000), "0,1>0,1");
+}
+
+TEST_F(CpuBinderTest, TasksThatAreRefusedOrEndKeepNothing) {
+  EXPECT_EQ(Start(1, 1, 2000), "0,1>0,1");
+  EXPECT_EQ(Resize(1, 1, 6000), "0,1,2,3,4,5>0,1,2,3,4,5");
+  binder_->OnResized(Ref(1), "it uses more");
+  EXPECT_EQ(Start(2, 2, 6000), "2,3,4,5,6,7>2,3,4,5,6,7") << "the others are free again";
+  End(2);
+  EXPECT_EQ(Resize(1, 1, 4000), "0,1,2,3>0,1,2,3");
+  End(1);
+  EXPECT_EQ(Start(3, 3, 8000), "0,1,2,3,4,5,6,7>0,1,2,3,4,5,6,7") << "all are free";
+}
+
+TEST_F(CpuBinderTest, TasksBeginToFloatAndStopIt) {
+  EXPECT_EQ(Start(1, 1, 4000), "0,1,2,3>0,1,2,3");
+  EXPECT_EQ(Start(2, 2, 1000), ">4,5,6,7");
+  (void)Anew();
+  EXPECT_EQ(Resize(1, 1, 1000), ">4,5,6,7") << "where the others float, as its units are not free";
+  binder_->OnResized(Ref(1), "");
+  EXPECT_EQ(Anew(), Texts({"1:0,1,2,3,4,5,6,7", "2:0,1,2,3,4,5,6,7"}));
+  EXPECT_EQ(Resize(2, 2, 2000), "0,1>0,1");
+  binder_->OnResized(Ref(2), "");
+  EXPECT_EQ(Anew(), Texts({"1:2,3,4,5,6,7"}));
+  End(2);
+  EXPECT_EQ(Anew(), Texts({"1:0,1,2,3,4,5,6,7"}));
+  End(1);
+}
 
 TEST_F(CpuBinderTest, GivesUnitsToTasksOfSeveralCpusUntilTheirEnd) {
   EXPECT_EQ(Start(1, 1, 2000), "0,1>0,1");

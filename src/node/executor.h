@@ -37,6 +37,17 @@ struct StartOrder {
   bool sample_memory = false;     // OnMemory about every 200 ms is wanted
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang
   std::optional<Instant> freeze = {};              // it was stopped before something could start it
+  std::optional<Duration> time_limit = {};  // in place of the job's, for the node's next process
+};
+
+// A running attempt's needs and processors from now on.
+struct ResizeOrder {
+  AttemptRef ref;
+  uint16_t slot = 0;
+  Needs needs;
+  std::vector<NamedOffer> given;
+  std::optional<Duration> time_limit = {};
+  std::vector<int> cpus = {};  // all its processes run on these; none: they stay where they are
 };
 
 enum class EndHow : uint8_t {
@@ -58,6 +69,10 @@ class ExecutorEvents {
   virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
   // All its processes stand still, as Freeze asked; or were let go.
   virtual void OnFrozen(const AttemptRef&, bool /*frozen*/, Instant /*stop*/) {}
+  // It has used more than it asked for. Where that stops it, OnFrozen follows an order alone.
+  virtual void OnExceeded(const AttemptRef&, const Excess&) {}
+  // It has what Resize asks for, or (`refused`) why it has what it had.
+  virtual void OnResized(const AttemptRef&, const std::string& /*refused*/) {}
 };
 
 // Asks what runs the attempt. `told` is called with each piece of the answer, whose `id` says
@@ -116,6 +131,9 @@ class Executor : public OpenJobs {
   // One that does not run (any more) is left alone. Never where the node has the feature
   // kInProgram.
   virtual void Freeze(const AttemptRef&, bool /*frozen*/, Instant /*stop*/) {}
+  // Changes limits and processors of a running attempt, the only one of its slot. OnResized
+  // follows, unless the attempt ends before. Never where the node lacks the feature kResizes.
+  virtual void Resize(ResizeOrder /*order*/) {}
   // The hub has the end of this attempt: nobody need keep it for the case that this process dies.
   virtual void Taken(const AttemptRef&) {}
 };

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/model/resize.h"
 #include "node/process_executor.h"
+#include "wire/field_bytes.h"
 
 namespace spate::node {
 namespace {
@@ -72,6 +74,37 @@ void ProcessExecutor::EndAsks(const AttemptRef& ref) {
     if (asked.ref == ref) ids.push_back(id);
   }
   for (uint64_t id : ids) OnAnswer({.id = id, .kind = wire::AnswerKind::kEnded});
+}
+
+// A question to the shepherd, which alone knows what the attempt uses.
+void ProcessExecutor::Resize(ResizeOrder order) {
+  ResizeRun wanted{.needs = std::move(order.needs),
+                   .given = std::move(order.given),
+                   .cpus = {order.cpus.begin(), order.cpus.end()},
+                   .time_limit = order.time_limit};
+  if (!options_.limits_memory) wanted.needs.memory = 0;
+  // Not inside this call, as for all events.
+  auto tell = [this, exists = exists_, ref = order.ref](std::string refused) {
+    loop_.Post([this, exists, ref, refused = std::move(refused)] {
+      if (*exists) events_->OnResized(ref, refused);
+    });
+  };
+  Query({.ref = order.ref, .question = ResizeRun::kNumber, .body = wire::BytesOf(wanted)},
+        [tell](const wire::AnswerPiece& answer) {
+          switch (answer.kind) {
+            case wire::AnswerKind::kDone:
+              return tell("");
+            case wire::AnswerKind::kEnded:
+              return;  // its end follows
+            case wire::AnswerKind::kNotStarted:
+              return tell("it has not started yet; try again");
+            case wire::AnswerKind::kUnknown:
+              return tell("its shepherd is of an older release, which cannot change it");
+            case wire::AnswerKind::kFailed:
+            case wire::AnswerKind::kMore:
+              return tell(answer.bytes);
+          }
+        });
 }
 
 }  // namespace spate::node

@@ -36,6 +36,7 @@ Duration HeldEnds::DoubtOf(const AttemptEnd& end) const {
       return doubt_.other;
     case Cause::kTimeLimit:
     case Cause::kMemory:
+    case Cause::kExcess:
     case Cause::kStart:
     case Cause::kStopped:
       return {};

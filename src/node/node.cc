@@ -145,8 +145,9 @@ std::vector<HeldTasks> Node::Holds() const {
         holds.push_back({end.ref.job, end.ref.attempt, {{end.ref.index, 1}}});
       }
     } else {
-      const auto& returned = std::get<wire::Returned>(report);
-      holds.push_back({returned.job, returned.attempt, returned.tasks});
+      const auto* returned = std::get_if<wire::Returned>(&report);
+      if (returned == nullptr) continue;
+      holds.push_back({returned->job, returned->attempt, returned->tasks});
     }
   }
   return holds;
@@ -345,7 +346,7 @@ void Node::Obey(wire::ToNode message) {
       }
     }
     Post(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
-                             std::move(lease->tasks), std::move(lease->part)});
+                             std::move(lease->tasks), std::move(lease->part), lease->time_limit});
   } else if (auto* go = std::get_if<wire::Go>(&message)) {
     Post(agent::GoArrived{go->epoch, go->ref});
   } else if (auto* recall = std::get_if<wire::Recall>(&message)) {
@@ -358,6 +359,8 @@ void Node::Obey(wire::ToNode message) {
     Post(agent::JobClosed{close->job});
   } else if (auto* freeze = std::get_if<wire::Freeze>(&message)) {
     Post(agent::FreezeArrived{freeze->job, std::move(freeze->tasks), freeze->frozen, freeze->stop});
+  } else if (auto* resize = std::get_if<wire::Resize>(&message)) {
+    Post(agent::ResizeArrived{resize->ref, resize->to, resize->since});
   } else {
     auto& stop = std::get<wire::Stop>(message);
     if (parts_.doubt.stop_is_signal && stop.tasks.empty()) CutOffHeld("it was told to stop");
@@ -380,6 +383,14 @@ void Node::SetPaused(bool paused) {
 
 void Node::OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) {
   Send(wire::Frozen{ref, frozen, stop});
+}
+
+void Node::OnExceeded(const AttemptRef& ref, const Excess& excess) {
+  Post(agent::AttemptExceeded{ref, excess});
+}
+
+void Node::OnResized(const AttemptRef& ref, const std::string& refused) {
+  Post(agent::AttemptResized{ref, refused});
 }
 
 void Node::SetOutputBlocked(bool blocked) { Post(agent::OutputBlocked{blocked}); }
@@ -555,6 +566,11 @@ void Node::CarryOut(agent::Output& out) {
       parts_.executor.End(end->ref, end->kill ? EndHow::kKill : EndHow::kTerm, end->cause);
     } else if (auto* freeze = std::get_if<agent::FreezeAttempt>(&order)) {
       parts_.executor.Freeze(freeze->ref, freeze->frozen, freeze->stop);
+    } else if (auto* resize = std::get_if<agent::ResizeAttempt>(&order)) {
+      parts_.executor.Resize({resize->ref, resize->slot, std::move(resize->needs),
+                              std::move(resize->given), resize->time_limit});
+    } else if (auto* resized = std::get_if<agent::ReportResized>(&order)) {
+      Send(wire::Resized{resized->ref, resized->since, std::move(resized->refused)});
     } else if (auto* report = std::get_if<agent::ReportEnd>(&order)) {
       TaskOutputPtr output;
       if (!outputs_.empty()) {
@@ -586,6 +602,8 @@ void Node::CarryOut(agent::Output& out) {
       Send(wire::RoomTaken{room->ref});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
       Send(wire::Slow{slow->ref});
+    } else if (const auto* excess = std::get_if<agent::ReportExcess>(&order)) {
+      SendReport(wire::Exceeded{0, excess->ref, excess->excess});
     } else if (auto* close = std::get_if<agent::CloseJob>(&order)) {
       jobs_.erase(close->job);
       parts_.executor.CloseJob(close->job);
@@ -636,7 +654,8 @@ void Node::Start(const agent::StartAttempt& order) {
       }
       Environment(order, *body);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
-                             order.tell_start, order.sample_memory, order.part});
+                             order.tell_start, order.sample_memory, order.part, std::nullopt,
+                             order.time_limit});
       Send(wire::Running{ref, order.slot});
       told_early_ |= order.ahead;
       return;

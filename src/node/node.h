@@ -111,6 +111,8 @@ class Node final : public ExecutorEvents {
   void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override;
   // For the hub.
   void ReportSlowed(const SlowedBeside& what) { Send(wire::Slowed{what}); }
+  void OnExceeded(const AttemptRef& ref, const Excess& excess) override;
+  void OnResized(const AttemptRef& ref, const std::string& refused) override;
 
  private:
   struct OpenJob {

@@ -533,6 +533,7 @@ void ProcessExecutor::SendOrder(Slot& slot, StartOrder order) {
   start.needs = std::move(order.needs);
   start.given = std::move(order.given);
   start.is_part = order.part != nullptr;
+  start.time_limit = order.time_limit;
   Status sent;
   if (order.part) {
     const auto& user = job->second.opening.user;
@@ -748,6 +749,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnLeftRunning(left->ref, left->processes);
   } else if (auto* froze = std::get_if<shepherd::Froze>(&report)) {
     events_->OnFrozen(froze->ref, froze->frozen, froze->stop);
+  } else if (const auto* exceeded = std::get_if<shepherd::Exceeded>(&report)) {
+    events_->OnExceeded(exceeded->ref, exceeded->excess);
   } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
     OnUnclaimed(*output);
   } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {

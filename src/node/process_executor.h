@@ -105,6 +105,7 @@ class ProcessExecutor final : public Executor {
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
   void Pause(bool paused) override;
   void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override;
+  void Resize(ResizeOrder order) override;
   void Taken(const AttemptRef& ref) override;
 
   // See node::AskRun.

@@ -223,6 +223,14 @@ class ProcessExecutorTest : public testing::Test, public ExecutorEvents {
     live_[ref.index][stream - 1] += bytes;
     Look();
   }
+  void OnFrozen(const AttemptRef& ref, bool frozen, Instant) override {
+    frozen_[ref.index] = frozen;
+    Look();
+  }
+  void OnExceeded(const AttemptRef& ref, const Excess& excess) override {
+    exceeded_[ref.index].push_back(excess);
+    Look();
+  }
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override {
     samples_[ref.index].push_back(bytes);
     Look();
@@ -243,6 +251,8 @@ class ProcessExecutorTest : public testing::Test, public ExecutorEvents {
   std::map<uint32_t, Instant> started_;
   std::map<uint32_t, std::array<std::string, 2>> live_;
   std::map<uint32_t, std::vector<uint64_t>> samples_;
+  std::map<uint32_t, bool> frozen_;
+  std::map<uint32_t, std::vector<Excess>> exceeded_;
   std::vector<uint32_t> order_;
   static inline int counter_ = 0;
 };

@@ -35,7 +35,7 @@ struct OtherShepherd {
     return std::string(reinterpret_cast<const char*>(&length), 4) + content;
   }
   // Frame of a version that is too old.
-  static std::string AdoptedOf4() { return Frame(std::string{70, 4} + std::string(5, '\0')); }
+  static std::string AdoptedOf0() { return Frame(std::string{70, 0} + std::string(5, '\0')); }
   // Task 3 of job 1 runs in slot 2 of a shepherd of `version`.
   static std::string AdoptedOf(uint8_t version, uint32_t adopters) {
     shepherd::Adopted adopted;

@@ -218,6 +218,8 @@ void AttemptRunner::Warn(int64_t now) {
 void AttemptRunner::OnTime(int64_t now) {
   if (now >= look_frozen_at_) TellFrozen(now);
   if (now >= memory_.next_sample()) Sample(now);
+  if (watch_.processes_due(now)) CountProcesses(now);
+  if (watch_.cpu_due(now)) LookAtCpus(now);
   if (now >= visits_.until()) visits_.KillLate();
   if (now >= resident_.until()) OnResidentTime(now);
   if (now >= kill_ranks_at_ && phase_ == Phase::kRunning) return BeginKilling(now);
@@ -240,14 +242,21 @@ void AttemptRunner::OnTime(int64_t now) {
 }
 
 void AttemptRunner::OnMemoryEvent(int64_t now) {
-  if (!memory_.WasOut() || !is_working() || ordered_cause_) return;
-  End(true, Cause::kMemory, now);
+  cgroup_.HearEvents();
+  if (!is_working() || ordered_cause_) return;
+  if (memory_.WasOut()) return End(true, Cause::kMemory, now);
+  if (cgroup_.holds().memory_high) Sample(now);
+}
+
+void AttemptRunner::OnProcessEvent(int64_t now) {
+  cgroup_.HearEvents();
+  if (is_working()) CountProcesses(now);
 }
 
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return std::min(resident_.until(), visits_.until());
-  int64_t deadline = std::min(
-      {memory_.next_sample(), retry_.at, resident_.until(), visits_.until(), look_frozen_at_});
+  int64_t deadline = std::min({memory_.next_sample(), watch_.next(), retry_.at, resident_.until(),
+                               visits_.until(), look_frozen_at_});
   if (phase_ == Phase::kRunning) {
     deadline = std::min(deadline, kill_ranks_at_);
     if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
@@ -364,6 +373,12 @@ void AttemptRunner::Outcome() {
   }
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
     ordered_cause_ = Cause::kMemory;
+  }
+  if (end_.cause != Cause::kSuccess && !ordered_cause_ && cgroup_.WasOutOfProcesses()) {
+    AddNote(end_, fmt::format("needed more processes than the {} that it asked for",
+                              watch_.most_processes()));
+    const OnExcess action = ActionOf(asked_.job->opening.settings, Resource::kProcesses);
+    if (action == OnExcess::kKill) ordered_cause_ = Cause::kExcess;
   }
   if (ordered_cause_ && !start_failed_) {
     end_.cause = *ordered_cause_;
@@ -513,9 +528,61 @@ uint64_t AttemptRunner::Sample(int64_t now) {
   }
   uint64_t bytes = memory_.Sample(now, links_.BufferBytes());
   if (asked_.view.start.sample_memory) Append(outbox_.Add(), MemorySample{end_.ref, bytes});
-  if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return bytes;
-  End(true, Cause::kMemory, now);
+  memory_.IsOver(bytes) ? Exceed(Resource::kMemory, bytes, memory_.limit(), now)
+                        : NotOver(Resource::kMemory, bytes, memory_.limit());
   return bytes;
+}
+
+void AttemptRunner::CountProcesses(int64_t now) {
+  if (!is_working() && phase_ != Phase::kWaitStart) return watch_.Stop();
+  const uint64_t count = watch_.CountProcesses(now, !visits_.any() && files_.pid() <= 0);
+  count > watch_.most_processes()
+      ? Exceed(Resource::kProcesses, count, watch_.most_processes(), now)
+      : NotOver(Resource::kProcesses, count, watch_.most_processes());
+}
+
+// Use by visits is not the attempt's.
+void AttemptRunner::LookAtCpus(int64_t now) {
+  if (!is_working() && phase_ != Phase::kWaitStart) return watch_.Stop();
+  const uint64_t used = watch_.UseOfCpus(now, end_.user + end_.system, halt_.FrozenFor(now));
+  const uint64_t most = uint64_t{watch_.milli_cpus()} * LimitWatch::kCpuMargin / 100;
+  if (used > most && !visits_.any()) Exceed(Resource::kCpu, used, watch_.milli_cpus(), now);
+}
+
+// Does what the job wants done about it. A warning is told once; a stop again when it was far below
+// the limit since, which nobody but whoever continues it can bring about.
+void AttemptRunner::Exceed(Resource what, uint64_t used, uint64_t limit, int64_t now) {
+  if (!is_working() || ordered_cause_) return;
+  const Excess excess{what, ActionOf(asked_.job->opening.settings, what), used, limit};
+  if (excess.done == OnExcess::kKill) {
+    if (commands_.RankHasFailed()) return;
+    const bool is_memory = what == Resource::kMemory;  // whose note has the peak (LastWords)
+    return End(true, is_memory ? Cause::kMemory : Cause::kExcess, now,
+               is_memory ? "" : TextOf(excess));
+  }
+  const bool stops = excess.done == OnExcess::kStop;
+  if (stops && halt_.is_on()) return;
+  if (std::exchange(told_excess_[static_cast<size_t>(what)], true)) return;
+  AddNote(end_, TextOf(excess) + (stops ? " and was stopped" : ""));
+  if (stops) {
+    stopped_by_ = excess;
+    halt_.SetFrozen(true, now);
+  }
+  Append(outbox_.Add(), Exceeded{end_.ref, excess});
+}
+
+// A task that is continued after a stop for its use may have what it uses.
+void AttemptRunner::AcceptUse() {
+  for (Resource what : {Resource::kMemory, Resource::kProcesses}) {
+    if (told_excess_[static_cast<size_t>(what)]) cgroup_.LiftHigh(what == Resource::kMemory);
+  }
+}
+
+// Clearly below: what hovers around its limit is not stopped again and again.
+void AttemptRunner::NotOver(Resource what, uint64_t used, uint64_t limit) {
+  if (asked_.job == nullptr || used > limit / 4 * 3) return;
+  const bool stops = ActionOf(asked_.job->opening.settings, what) == OnExcess::kStop;
+  if (stops && !halt_.is_on()) told_excess_[static_cast<size_t>(what)] = false;
 }
 
 void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_view why) {
@@ -561,13 +628,17 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
 }
 
 AdoptedTask AttemptRunner::InHand(int64_t now) const {
-  return {end_.start.ns, asked_.view.start, asked_.job->opening.settings, halt_.FrozenFor(now),
-          halt_.is_frozen()};
+  return {end_.start.ns,        asked_.view.start, asked_.job->opening.settings,
+          halt_.FrozenFor(now), halt_.is_frozen(), stopped_by_};
 }
 
 void AttemptRunner::SetFrozen(const Freeze& order, int64_t now) {
   if (!has_processes() || ordered_cause_) return;
   halt_.SetFrozen(order.frozen, now);
+  stopped_by_.reset();
+  if (!order.frozen) AcceptUse();
+  // Frozen processes fork no more, so none of a visit is missed.
+  if (cgroup_.is_frozen() && visits_.any()) cgroup_.MoveAside(visits_.Processes());
   stop_ = order.stop;
   look_frozen_at_ = kNever;
   if (order.frozen) return TellFrozen(now);

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/units.h"
+#include "core/model/resize.h"
 #include "core/model/run_look.h"
 #include "core/model/steer.h"
 #include "shepherd/as_user.h"
@@ -18,10 +21,18 @@ namespace spate::shepherd {
 wire::AnswerPiece AttemptRunner::AnswerTo(const wire::Ask& ask, int64_t now) {
   const bool signals = ask.question == SignalRun::kNumber;
   const bool visits = ask.question == OpenVisit::kNumber && setup_.can_visit;
-  if (ask.question != RunWish::kNumber && !visits && !signals)
+  const bool resizes = ask.question == ResizeRun::kNumber;
+  if (ask.question != RunWish::kNumber && !visits && !signals && !resizes)
     return {.kind = wire::AnswerKind::kUnknown};
   if (waits_to_start()) return {.kind = wire::AnswerKind::kNotStarted};
   if (signals) return Signalled(ask);
+  if (resizes) {
+    if (!is_working()) return {.kind = wire::AnswerKind::kEnded};
+    auto wanted = wire::FromBytes<ResizeRun>("the question", ask.body);
+    Status done = wanted ? Resize(std::move(*wanted), now) : std::unexpected(wanted.error());
+    if (!done) return wire::AnswerPiece::Failed(done.error());
+    return {.kind = wire::AnswerKind::kDone, .bytes = wire::BytesOf(ResizeRun::Answer())};
+  }
   if (visits) {
     auto visit = wire::FromBytes<OpenVisit>("the question", ask.body);
     Status entered = visit ? Enter(*visit, ask.rank) : std::unexpected(visit.error());
@@ -31,6 +42,48 @@ wire::AnswerPiece AttemptRunner::AnswerTo(const wire::Ask& ask, int64_t now) {
   auto wish = wire::FromBytes<RunWish>("the question", ask.body);
   if (!wish) return wire::AnswerPiece::Failed(wish.error());
   return {.kind = wire::AnswerKind::kDone, .bytes = wire::BytesOf(LookAt(*wish, ask.rank, now))};
+}
+
+// All or nothing: its memory is looked at first.
+Status AttemptRunner::Resize(ResizeRun wanted, int64_t now) {
+  Start& start = asked_.view.start;
+  const uint64_t limit = wanted.needs.memory;
+  const uint64_t before = start.needs.memory;
+  if (limit != 0 && (before == 0 || limit < before)) {
+    const uint64_t used = Sample(now);
+    if (used > limit) {
+      return Fail(ErrorKind::kInvalid, fmt::format("it uses {} of memory, more than {}",
+                                                   FormatSize(used), FormatSize(limit)));
+    }
+  }
+  memory_.SetLimit(limit);
+  if (!wanted.cpus.empty()) {
+    asked_.cpus = os::CpuMask::Of({wanted.cpus.begin(), wanted.cpus.end()});
+    BindAll(*asked_.cpus);
+  }
+  if (wanted.time_limit && wanted.time_limit != start.time_limit) SetWarning(*wanted.time_limit);
+  const bool other_cpus = start.needs.milli_cpus != wanted.needs.milli_cpus;
+  start.needs = std::move(wanted.needs);
+  start.given = std::move(wanted.given);
+  start.time_limit = wanted.time_limit;
+  cgroup_.Limit(CgroupLimitsOf(start, asked_.job->opening.settings));
+  if (other_cpus) {
+    watch_.SetCpus(start.needs.milli_cpus, now, end_.user + end_.system, halt_.FrozenFor(now));
+  }
+  return {};
+}
+
+// A child that is forked meanwhile has its parent's binding, or is met by the next pass.
+void AttemptRunner::BindAll(const os::CpuMask& mask) {
+  constexpr int kMostPasses = 16;
+  std::set<pid_t> met;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const size_t before = met.size();
+    tree_.Each([&](pid_t pid) {
+      if (pid != files_.pid() && met.insert(pid).second) (void)os::SetAllowedCpusOf(pid, mask);
+    });
+    if (met.size() == before) return;
+  }
 }
 
 wire::AnswerPiece AttemptRunner::Signalled(const wire::Ask& ask) {
@@ -121,6 +174,7 @@ RunUse AttemptRunner::UseSoFar(int64_t now) {
   memory_.AddTo(so_far);
   use.peak = std::max(so_far.peak_memory, use.memory);
   use.source = so_far.memory_source;
+  use.limits = EnforcedLimits(asked_.view.start, asked_.job->opening.settings, cgroup_.holds());
   return use;
 }
 

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/resize.h"
 #include "core/model/steer.h"
 #include "os/affinity.h"
 #include "os/cgroup.h"
@@ -28,6 +30,7 @@
 #include "shepherd/halt.h"
 #include "shepherd/job_table.h"
 #include "shepherd/leftover_watch.h"
+#include "shepherd/limit_watch.h"
 #include "shepherd/links.h"
 #include "shepherd/memory_watch.h"
 #include "shepherd/outbox.h"
@@ -87,6 +90,9 @@ class AttemptRunner {
   // For POLLPRI on memory_events(), which is -1 when the attempt has no limit.
   void OnMemoryEvent(int64_t now);
   int memory_events() const { return is_working() ? cgroup_.events_fd() : -1; }
+  // Likewise for OnProcessEvent.
+  int process_events() const { return is_working() ? cgroup_.process_events_fd() : -1; }
+  void OnProcessEvent(int64_t now);
   // When to call OnTime and to ask PipeToPoll again; kNever for not.
   int64_t Deadline(int64_t now) const;
   // Descriptor of the pipe of stream 1 or 2 when it should be polled now, else -1.
@@ -174,7 +180,7 @@ class AttemptRunner {
   Program ProgramOf(size_t index);
   const char* const* EnvironmentOf(const StartView::CommandView& command);
   int StatusOfAside(pid_t pid, int status);
-  void TellNice(size_t command, const StartResult& result);
+  void NoteRefused(size_t command, const StartResult& result);
   std::string WhyNotEntered(const char* folder, int error);
   Refusal WhyNotStarted(size_t command, const StartResult& result);
   void NotStarted(const Refusal& refusal);
@@ -238,12 +244,20 @@ class AttemptRunner {
   void Lose(bool disk_full, Cause otherwise);
   void Finish();
   uint64_t Sample(int64_t now);
+  void CountProcesses(int64_t now);
+  void LookAtCpus(int64_t now);
+  void Exceed(Resource what, uint64_t used, uint64_t limit, int64_t now);
+  void NotOver(Resource what, uint64_t used, uint64_t limit);
+  void AcceptUse();
   wire::AnswerPiece Signalled(const wire::Ask& ask);
   Result<int> SendSignal(const SignalRun& asked, uint32_t rank);
   Result<int> SignalProcess(pid_t pid, int signal);
   RunLook LookAt(const RunWish& wish, uint32_t rank, int64_t now);
   RunUse UseSoFar(int64_t now);
   Status Enter(const OpenVisit& visit, uint32_t rank);
+  Status Resize(ResizeRun wanted, int64_t now);
+  void BindAll(const os::CpuMask& mask);
+  void SetWarning(Duration limit);
   pid_t LiveGroup() const { return commands_.alive() > 0 ? commands_.group() : 0; }
 
   // For the life of the shepherd.
@@ -281,6 +295,9 @@ class AttemptRunner {
   Pack pack_{pulse_};
   Commands commands_;
   MemoryWatch memory_{cgroup_};
+  LimitWatch watch_{cgroup_, tree_};
+  std::array<bool, kCountOf<Resource>> told_excess_{};
+  std::optional<Excess> stopped_by_;  // it is frozen because of this, with no order since
   Halt halt_{tree_, cgroup_, commands_};
   void TellFrozen(int64_t now);
   Instant stop_;                     // Freeze::stop, of the last one

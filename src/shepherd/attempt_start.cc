@@ -109,9 +109,7 @@ void AttemptRunner::Reset(int64_t now) {
   phase_until_ = kNever;
   kill_ranks_at_ = kNever;
   const JobSettings& limits = asked_.job->opening.settings;
-  const bool is_limited = limits.time_limit.ns > 0;
-  const int64_t before_limit = std::max<int64_t>(limits.time_limit.ns - limits.warn_before.ns, 0);
-  warn_at_ = limits.warn_signal != 0 && is_limited ? now + before_limit : kNever;
+  SetWarning(view.start.time_limit.value_or(limits.time_limit));
   // Not at once: a program that has just begun does not catch it yet, and would end of it.
   const int64_t before_node =
       static_cast<int64_t>(asked_.job->opening.node_ends) - limits.warn_before.ns;
@@ -136,8 +134,20 @@ void AttemptRunner::Reset(int64_t now) {
   killer_.Begin();
   leftovers_.Begin(is_resident() ? spate::Leftovers::kEnd : asked_.job->opening.settings.leftovers,
                    asked_.job->opening.settings.leftovers_wait);
+  cgroup_.Begin(CgroupLimitsOf(view.start, limits));
   memory_.Begin(view.start, now);
+  watch_.Begin(view.start, limits, now);
+  told_excess_ = {};
+  stopped_by_.reset();
   resident_.Forget();
+}
+
+// A signal comes so long before the limit of time; 0: there is no limit.
+void AttemptRunner::SetWarning(Duration limit) {
+  const JobSettings& settings = asked_.job->opening.settings;
+  const int64_t after = std::max<int64_t>(limit.ns - settings.warn_before.ns, 0);
+  const bool warns = settings.warn_signal != 0 && limit.ns > 0;
+  warn_at_ = warns ? end_.start.ns + after : kNever;
 }
 
 void AttemptRunner::StartNextStep(int64_t now) {
@@ -316,15 +326,20 @@ Program AttemptRunner::ProgramOf(size_t index) {
   forwards_.GiveTo(descriptors_);
   if (is_resident()) resident_.GiveTo(descriptors_);
   program.descriptors = descriptors_;
+  const JobSettings& settings = asked_.job->opening.settings;
+  program.soft_limits = settings.soft_limits;
   program.limits = view.around.limits;
-  if (auto files = streams_.files_of_ranks()) {
-    // In front, as the task may have one of its own.
-    limits_ = {{LimitKind::kOpenFiles, *files}};
+  const auto files = streams_.files_of_ranks();
+  if (files || !settings.limits.empty()) {
+    // Those of the task itself are the last ones, and count.
+    limits_.clear();
+    if (files) limits_.push_back({LimitKind::kOpenFiles, *files});
+    limits_.insert(limits_.end(), settings.limits.begin(), settings.limits.end());
     limits_.insert(limits_.end(), view.around.limits.begin(), view.around.limits.end());
     program.limits = limits_;
   }
   program.group = commands_.group();
-  program.nice = asked_.job->opening.settings.nice;
+  program.nice = settings.nice;
   program.must_have_cpus = asked_.cpus.has_value();
   if (asked_.cpus) {
     program.cpus = &*asked_.cpus;
@@ -358,16 +373,28 @@ StartResult AttemptRunner::TryStart(const PathLookup::Found& found) {
     waitpid(result.pid, nullptr, 0);
     return result;
   }
-  TellNice(index, result);
+  NoteRefused(index, result);
   commands_.Started(result.pid);
   if (is_resident()) resident_.Started(result.pid, asked_.view);
   return result;
 }
 
-void AttemptRunner::TellNice(size_t command, const StartResult& result) {
-  if (result.nice_error == 0 || command != 0) return;
-  AddNote(end_, fmt::format("runs without the wanted nice value: {}",
-                            os::TextOfErrno(result.nice_error)));
+// Notes what the program runs without. Limits are the same for each task of the job, so they are
+// noted once.
+void AttemptRunner::NoteRefused(size_t command, const StartResult& result) {
+  if (command != 0) return;
+  if (result.nice_error != 0) {
+    AddNote(end_, fmt::format("runs without the wanted nice value: {}",
+                              os::TextOfErrno(result.nice_error)));
+  }
+  if (result.cut_limits == 0 || std::exchange(asked_.job->cuts_noted, true)) return;
+  for (const ProcessLimit& limit : asked_.job->opening.settings.soft_limits) {
+    if ((result.cut_limits & CutBit(limit.kind)) == 0) continue;
+    const std::string wanted =
+        limit.most == UINT64_MAX ? "unlimited" : fmt::format("{}", limit.most);
+    AddNote(end_, fmt::format("has at most {} {} (this node's hard limit), not {} as the submitter",
+                              HardLimitOf(limit.kind), WordOf(limit.kind), wanted));
+  }
 }
 
 // The status with which a command counts as ended that was started aside: one that never became its
@@ -376,7 +403,7 @@ int AttemptRunner::StatusOfAside(pid_t pid, int status) {
   auto result = starter_.Ended(pid);
   if (!result) return status;
   size_t command = commands_.NumberOf(pid);
-  TellNice(command, *result);
+  NoteRefused(command, *result);
   if (result->exec_error == 0) return status;
   Refusal refusal = WhyNotStarted(command, *result);
   commands_.NeverStarted();
@@ -387,8 +414,9 @@ int AttemptRunner::StatusOfAside(pid_t pid, int status) {
 AttemptRunner::Refusal AttemptRunner::WhyNotStarted(size_t command, const StartResult& result) {
   auto error = os::TextOfErrno(result.exec_error);
   if (result.refused_limit) {
-    return {126, fmt::format("cannot be bound to {} {}: {}", result.refused_limit->most,
-                             WordOf(result.refused_limit->kind), error)};
+    return {126, fmt::format("cannot be bound to {} {}: {} (the hard limit here is {})",
+                             result.refused_limit->most, WordOf(result.refused_limit->kind), error,
+                             HardLimitOf(result.refused_limit->kind))};
   }
   if (result.refused_cpus) {
     return {126, fmt::format("cannot run on processors {}: {}",

@@ -50,6 +50,7 @@ class JobTable {
     JobOpening opening;
     std::vector<std::string> login;  // of another user
     EnvironmentBlock environment;
+    bool cuts_noted = false;  // StartResult::cut_limits were
   };
   explicit JobTable(const Setup& setup);
 

@@ -33,7 +33,11 @@ void MemoryWatch::Begin(const Start& start, int64_t now) {
   resident_then_ = need_then_ = 0;
   look_after_ = 0;
   sample_at_ = now + kSampleEvery;
-  cgroup_.Begin(limit_);
+}
+
+void MemoryWatch::SetLimit(uint64_t bytes) {
+  limit_ = bytes;
+  asked_ |= bytes != 0;
 }
 
 // If nobody waits for it, seldom is enough for a task that runs long.

@@ -18,8 +18,10 @@ class MemoryWatch {
  public:
   explicit MemoryWatch(os::Cgroup& cgroup) : cgroup_(cgroup) {}
 
-  // Begins a fresh attempt.
+  // Begins a fresh attempt, whose cgroup has begun.
   void Begin(const Start& start, int64_t now);
+  // The attempt's limit from now on; 0: none.
+  void SetLimit(uint64_t bytes);
   // When to Sample; never after Stop.
   int64_t next_sample() const { return sample_at_; }
   void Stop() { sample_at_ = INT64_MAX; }
@@ -36,6 +38,7 @@ class MemoryWatch {
   // Adds a process that was waited for.
   void Add(const rusage& usage);
 
+  uint64_t limit() const { return limit_; }
   bool IsOver(uint64_t bytes) const { return limit_ != 0 && bytes > limit_; }
   // The kernel has ended a process because of the limit.
   bool WasOut() { return cgroup_.WasOutOfMemory(); }

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -41,6 +42,11 @@ class ProcessTree {
   bool Each(Fn fn) {
     return EachBelow({&root_, 1}, [&](pid_t pid, pid_t) { fn(pid); });
   }
+  // Likewise; ends early when fn returns false.
+  template <typename Fn>
+  bool EachWhile(Fn fn) {
+    return EachBelow({&root_, 1}, [&](pid_t pid, pid_t) { return fn(pid); });
+  }
   // Likewise fn(pid, parent) for those below any of `roots`, in one walk. False when /proc cannot
   // tell of one of these.
   template <typename Fn>
@@ -58,7 +64,11 @@ class ProcessTree {
       for (pid_t child : children_) {
         if (spared_.contains(child) || !found_.insert(child).second) continue;
         next_.push_back(child);
-        fn(child, next_[i]);
+        if constexpr (std::is_same_v<decltype(fn(child, child)), bool>) {
+          if (!fn(child, next_[i])) return told;
+        } else {
+          fn(child, next_[i]);
+        }
       }
     }
     return told;

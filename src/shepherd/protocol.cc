@@ -407,6 +407,7 @@ template void Append(std::string&, const LiveOutput&);
 template void Append(std::string&, const MemorySample&);
 template void Append(std::string&, const LeftRunning&);
 template void Append(std::string&, const Froze&);
+template void Append(std::string&, const Exceeded&);
 template void Append(std::string&, const UnclaimedOutput&);
 template void Append(std::string&, const Answer&);
 template void Append(std::string&, const EndedView&);

@@ -58,6 +58,7 @@ enum class FrameType : uint8_t {
   kUnclaimed = 73,
   kAnswer = 75,
   kFroze = 76,
+  kExceeded = 78,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -122,8 +123,9 @@ struct Start {
   Needs needs;                    // its memory is the limit, 0 for none; the rest is the node's
   std::vector<NamedOffer> given;  // the node's, too
   bool is_part = false;           // of a gang; likewise
+  std::optional<Duration> time_limit = {};  // the node's, in place of the job's
   SPATE_FIELDS(1, sequence, 2, ref, 3, slot, 4, tell_start, 5, sample_memory, 6, needs, 7, given,
-               8, is_part);
+               8, is_part, 9, time_limit);
   friend bool operator==(const Start&, const Start&) = default;
 };
 
@@ -291,6 +293,14 @@ struct Froze {
   SPATE_FIELDS(1, ref, 2, frozen, 3, stop);
   friend bool operator==(const Froze&, const Froze&) = default;
 };
+// The attempt has used more than it asked for, and was stopped where that is what follows.
+struct Exceeded {
+  static constexpr auto kType = FrameType::kExceeded;
+  AttemptRef ref;
+  Excess excess;
+  SPATE_FIELDS(1, ref, 2, excess);
+  friend bool operator==(const Exceeded&, const Exceeded&) = default;
+};
 // A resident process has ended, and had written this much while it had no task. Never empty.
 struct UnclaimedOutput {
   static constexpr auto kType = FrameType::kUnclaimed;
@@ -340,10 +350,11 @@ struct EndedView {
 struct AdoptedTask {
   int64_t since = 0;  // its start
   Start start;
-  JobSettings settings;    // of JobOpening
-  Duration frozen;         // so long in all until now
-  bool is_frozen = false;  // and still is
-  SPATE_FIELDS(1, since, 2, start, 3, settings, 4, frozen, 5, is_frozen);
+  JobSettings settings;          // of JobOpening
+  Duration frozen;               // so long in all until now
+  bool is_frozen = false;        // and still is
+  std::optional<Excess> excess;  // because of this, with no order since
+  SPATE_FIELDS(1, since, 2, start, 3, settings, 4, frozen, 5, is_frozen, 8, excess);
   friend bool operator==(const AdoptedTask&, const AdoptedTask&) = default;
 };
 
@@ -371,7 +382,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning,
-                            UnclaimedOutput, Answer, Ended, Adopted, Froze>;
+                            UnclaimedOutput, Answer, Ended, Adopted, Froze, Exceeded>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

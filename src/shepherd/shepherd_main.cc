@@ -225,7 +225,19 @@ int Shepherd::Run() {
 }
 
 void Shepherd::Poll(int64_t now) {
-  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kGive, kAnswer, kOpener, kCount };
+  enum {
+    kSocket,
+    kSignals,
+    kOut,
+    kErr,
+    kMemory,
+    kNextParent,
+    kGive,
+    kAnswer,
+    kOpener,
+    kPids,
+    kCount
+  };
   // While a short task runs and there is enough to do, orders wait: each would wake us up.
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
@@ -240,6 +252,7 @@ void Shepherd::Poll(int64_t now) {
       {runner_ ? runner_->ResidentToWrite() : -1, POLLOUT, 0},
       {read_pipes ? runner_->ResidentToRead() : -1, POLLIN, 0},
       {runner_ ? runner_->opener() : -1, POLLIN, 0},
+      {runner_ ? runner_->process_events() : -1, POLLPRI, 0},
   });
   if (runner_) runner_->AddForwardsTo(polled_);
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
@@ -270,6 +283,7 @@ void Shepherd::Poll(int64_t now) {
   }
   if (fds[kOpener].revents != 0) runner_->OnOpened(now);
   if (fds[kMemory].revents != 0) runner_->OnMemoryEvent(now);
+  if (fds[kPids].revents != 0) runner_->OnProcessEvent(now);
   if ((fds[kSocket].revents & POLLOUT) != 0) socket_full_ = false;
   if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) ParentGone(now);
   if (fds[kNextParent].revents != 0) MeetNextParent();

@@ -89,6 +89,17 @@ bool TakeDescriptors(const Program& program, std::span<const Descriptor> passed_
   return true;
 }
 
+void TakeSoftLimits(const Program& program, StartResult& result) {
+  for (const ProcessLimit& limit : program.soft_limits) {
+    const auto resource = static_cast<__rlimit_resource>(kResources[static_cast<int>(limit.kind)]);
+    rlimit both{};
+    if (getrlimit(resource, &both) != 0) continue;
+    if (limit.most > both.rlim_max) result.cut_limits |= CutBit(limit.kind);
+    both.rlim_cur = limit.most > both.rlim_max ? both.rlim_max : limit.most;
+    setrlimit(resource, &both);
+  }
+}
+
 bool TakeLimits(const Program& program, StartResult& result) {
   for (const ProcessLimit& limit : program.limits) {
     rlimit both{limit.most, limit.most};
@@ -180,8 +191,8 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   if (is_user && TakeDescriptors(program, context->passed_on)) {
     CloseAllBut(*context);
     if (EnterFolder(program, result) && TakeCpus(program, result) && TakeNice(program, result) &&
-        TakeLimits(program, result)) {
-      if (result.nice_error != 0) TellResult(*context);
+        (TakeSoftLimits(program, result), TakeLimits(program, result))) {
+      if (result.nice_error != 0 || result.cut_limits != 0) TellResult(*context);
       ClearSignalMask();
       execve(program.path, const_cast<char* const*>(program.argv),
              const_cast<char* const*>(program.envp));
@@ -201,6 +212,12 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
 
 bool IsShortage(int error) {
   return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+uint64_t HardLimitOf(LimitKind kind) {
+  rlimit both{};
+  getrlimit(static_cast<__rlimit_resource>(kResources[static_cast<int>(kind)]), &both);
+  return both.rlim_max;
 }
 
 StartFailure StartFailure::Of(int error, const std::string& what) {

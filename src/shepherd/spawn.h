@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +42,8 @@ struct Program {
   const char* const* argv = nullptr;  // ends with a null pointer
   const char* const* envp = nullptr;  // ends with a null pointer
   int in = -1, out = -1, err = -1;    // become 0, 1, 2; -1: as they are in this process
-  std::span<const Descriptor> descriptors;  // after these, and in their place
+  std::span<const Descriptor> descriptors;    // after these, and in their place
+  std::span<const ProcessLimit> soft_limits;  // first; no more than the hard ones are
   std::span<const ProcessLimit> limits;
   pid_t group = 0;                    // process group to join; 0: a new one, led by the child
   int nice = 0;                       // added to ours
@@ -65,7 +67,12 @@ struct StartResult {
   bool is_folder = false;                     // EACCES is of a folder
   bool is_noexec = false;                     // EACCES is of a file system without programs
   int nice_error = 0;                         // the program runs, but with another nice value
+  uint32_t cut_limits = 0;                    // or with lower ones of Program::soft_limits (CutBit)
 };
+
+constexpr uint32_t CutBit(LimitKind kind) { return 1u << static_cast<uint32_t>(kind); }
+// This process' own, which its children have.
+uint64_t HardLimitOf(LimitKind kind);
 
 // The child has an empty signal mask, and is killed when the calling thread ends.
 // All descriptors above 2 are expected to be close-on-exec. A file without a "#!" line that is not

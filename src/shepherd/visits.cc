@@ -67,6 +67,15 @@ void Visits::Reap() {
   std::erase_if(late_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) == pid; });
 }
 
+std::vector<pid_t> Visits::Processes() const {
+  std::vector<pid_t> all;
+  for (const Visit& each : visits_) {
+    all.push_back(each.pid);
+    ProcessTree(each.pid).Each([&](pid_t pid) { all.push_back(pid); });
+  }
+  return all;
+}
+
 void Visits::End(int64_t now) {
   for (Visit& each : visits_) each.order.Reset();
   if (!visits_.empty()) until_ = now + kLeave;

@@ -28,6 +28,8 @@ class Visits {
   // has. kBusy: there are kMost.
   Status Open(const OpenVisit& visit, Program like, Starter& starter);
   bool any() const { return !visits_.empty(); }
+  // Their servers, and all that runs below these.
+  std::vector<pid_t> Processes() const;
   // True if it was one; whoever calls has waited for it, or does.
   bool Ended(pid_t pid);
   // Waits for those that have ended.

@@ -172,10 +172,16 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else if (const auto* room = std::get_if<wire::RoomTaken>(&message)) {
     Post(engine::RoomTaken{node, room->ref});
+  } else if (const auto* resized = std::get_if<wire::Resized>(&message)) {
+    Post(engine::ResizeTold{node, resized->ref, resized->since, resized->refused});
   } else if (const auto* frozen = std::get_if<wire::Frozen>(&message)) {
     Post(engine::FreezeTold{node, frozen->ref, frozen->frozen, frozen->stop});
   } else if (const auto* slowed = std::get_if<wire::Slowed>(&message)) {
     Post(engine::SlowedTold{node, slowed->what});
+  } else if (const auto* exceeded = std::get_if<wire::Exceeded>(&message)) {
+    reports_[node] = exceeded->number;
+    Post(engine::ExcessTold{node, exceeded->ref, exceeded->excess});
+    watcher_.OnNews(message);
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
@@ -388,6 +394,10 @@ void Hub::SendToNode(const engine::Send& send) {
       it->second.channel->Send(
           wire::Freeze{epoch_, freeze->job, freeze->tasks, freeze->frozen, freeze->stop});
     }
+  } else if (const auto* resize = std::get_if<engine::SendResize>(&send)) {
+    if (auto it = links_.find(resize->node); it != links_.end()) {
+      it->second.channel->Send(wire::Resize{epoch_, resize->ref, resize->to, resize->since});
+    }
   } else {
     const auto& stop = std::get<engine::SendStop>(send);
     if (auto it = links_.find(stop.node); it != links_.end()) {
@@ -407,14 +417,14 @@ void Hub::SendLease(const engine::SendLease& send) {
     if (!found) return GiveBack(send, found.error());
     settings = std::move(*found);
   }
-  wire::Lease lease{
-      epoch_,
-      send.job,
-      send.attempt,
-      send.needs,
-      send.tasks,
-      {},
-      gangs_.Introduce({send.job, send.tasks.front().first, send.attempt}, send.part)};
+  wire::Lease lease{epoch_,
+                    send.job,
+                    send.attempt,
+                    send.needs,
+                    send.tasks,
+                    {},
+                    gangs_.Introduce({send.job, send.tasks.front().first, send.attempt}, send.part),
+                    send.time_limit};
   for (TaskRange range : send.tasks) {
     auto rows = store_.Rows(send.job, range.first, range.count);
     if (!rows) return GiveBack(send, rows.error());

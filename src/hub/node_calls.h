@@ -38,6 +38,10 @@ class NodeCalls {
   // Its connection has ended, so it answers nothing more.
   void Disconnected(NodeId node);
 
+  // Questions that are not answered, and the bytes of their answers so far.
+  size_t under_way() const { return asked_.size(); }
+  size_t kept_bytes() const { return kept_; }
+
   static constexpr Duration kPatience = Duration::Seconds(10);
   static constexpr Duration kLookPatience = Duration::Seconds(3);
   static constexpr size_t kMostAsks = 16;

@@ -81,6 +81,9 @@ constexpr std::tuple kNodeRows{
     Row<wire::Frozen>{"Frozen", "which tasks have stopped, until they continue", "",
                       "tasks that the node holds"},
     Row<wire::Slowed>{"Slowed", "the pair of jobs, once", "", "4,096 pairs of all; 16 of a job"},
+    Row<wire::Exceeded>{"Exceeded", "which tasks have used more, until they end", "",
+                        "3 for each task that the node holds"},
+    Row<wire::Resized>{"Resized", kNothing, "", "-"},
 };
 
 constexpr std::tuple kClientRows{

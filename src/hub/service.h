@@ -130,6 +130,7 @@ class Service final : public Watcher, public ClientHost {
   Credentials& access() const { return *access_; }
   const Nodes& nodes() const { return *nodes_; }
   const Pools& pools() const { return *pools_; }
+  const NodeCalls& calls() const { return *calls_; }
   const Self& self() const { return self_; }
   // Facts for its administrators.
   HubFacts Facts() const;

@@ -115,11 +115,19 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.priority = log.replay->job().priority();
   if (const StopFact* stop = log.replay->job().stopped()) details.stop = *stop;
   details.stopped_tasks = log.replay->job().stopped_tasks().size();
+  for (const auto& [index, change] : log.replay->job().resizes()) {
+    if (details.changed.size() < JobDetails::kMostChanged) {
+      details.changed.push_back({index, change.fact});
+    }
+    ++details.changed_tasks;
+  }
+  details.time_limit = log.replay->job().time_limit();
   const TaskIndex count = log.replay->job().task_count();
   if (const TaskClass* of_tasks = count == 0 ? nullptr : log.ClassOf(count - 1)) {
     details.newest = *of_tasks;
   }
   const engine::JobWords& words = log.replay->words();
+  details.excesses = words.excesses;
   if (words.newest_story) {
     details.story = words.stories.at(*words.newest_story);
     details.story_task = *words.newest_story + 1;
@@ -172,6 +180,13 @@ Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
   if (!settings) return details;
   if (source.on_hub()) details.foreign = os::ForeignVariables(settings->environment);
   details.comment = std::move(settings->comment);
+  details.limits = {.max_processes = settings->max_processes,
+                    .on_excess_memory = ActionOf(*settings, Resource::kMemory),
+                    .on_excess_processes = ActionOf(*settings, Resource::kProcesses),
+                    .on_excess_cpu = settings->on_excess_cpu,
+                    .limits = std::move(settings->limits),
+                    .soft_limits = std::move(settings->soft_limits),
+                    .nice = settings->nice};
   return details;
 }
 

@@ -82,6 +82,13 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
       details.story = story->second;
     }
   }
+  if (job.log.replay) {
+    const engine::JobState& replayed = job.log.replay->job();
+    if (task.index < replayed.task_count()) {
+      details.time_limit = replayed.TimeLimitOf(task.index);
+      if (const auto* change = replayed.ResizeOf(task.index)) details.resize = change->fact;
+    }
+  }
   details.why_cancelled = WhyCancelled(job, task.index);
   auto live = std::ranges::find(job.live, task.index, &LiveTask::index);
   if (task.state == TaskState::kLeased && live != job.live.end()) details.live = *live;

@@ -1,4 +1,6 @@
 // A hub's journal as a stream of events.
+#include <fmt/format.h>
+
 #include <variant>
 
 #include "core/engine/record_job.h"
@@ -35,11 +37,25 @@ struct Told {
     event.by = record.by;
     event.at = record.at;
     event.signal = record.signal;
+    if (!record.excess || record.tasks.empty()) return;
+    event.task = record.tasks.front().first + 1;
+    event.excess = record.excess;
   }
   void operator()(const engine::JobParted& record) const {
     event.what = "parted";
     event.reason = fmt::format("job {} and it slow each other", record.from.job.value);
     event.at = record.from.at;
+  }
+  void operator()(const engine::TasksResized& record) const {
+    event.what = WordOf(record.stage);
+    for (const TaskRange& range : record.tasks) event.tasks += range.count;
+    event.by = record.by;
+    event.at = record.at;
+    event.to = record.to;
+    event.reason = record.reason;
+    if (record.stage == ResizeStage::kQueued) return;
+    event.from = record.from;
+    event.task = record.tasks.front().first + 1;
   }
   void operator()(const engine::TasksReopened& record) const {
     event.what = "reopened";

@@ -218,6 +218,14 @@ wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
   return done;
 }
 
+Status CheckIsOwner(const Jobs& jobs, const Caller& caller, JobId job, std::string_view what) {
+  const std::string& owner = jobs.known().Find(job)->user;
+  if (caller.user == owner) return {};
+  return Fail(ErrorKind::kPermission,
+              fmt::format("job {} is user {}'s; nobody else may {}, not even an administrator",
+                          job.value, EscapeForScreen(owner), what));
+}
+
 Error UnknownNode(const std::string& name) {
   return {ErrorKind::kNotFound, fmt::format("the hub knows no node '{}'", EscapeForScreen(name)),
           SeeAlso("node list")};

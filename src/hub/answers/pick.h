@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,10 @@ Result<std::vector<JobId>> PickJobs(Jobs& jobs, const Caller& caller, const JobS
                                     bool damaged_too = false);
 // The job of these tasks; errors as of PickJobs.
 Result<JobId> PickJob(Jobs& jobs, const Caller& caller, const TasksOfJob& tasks);
+
+// kPermission: the job is another user's. Administrators have no right to what is inside a task:
+// its owner's environment, files and memory. `what`: "enter its tasks".
+Status CheckIsOwner(const Jobs& jobs, const Caller& caller, JobId job, std::string_view what);
 
 struct Chosen {
   std::vector<TaskRange> tasks;

@@ -46,6 +46,7 @@ RunsOfJob RunsOf(const engine::Engine& engine, const Nodes& nodes, JobId job,
       auto [gang, is_new] = parts.try_emplace(ref.index);
       if (is_new) gang->second = engine.PartsOf(job, ref.index);
       AddRanks(gang->second, id, facts);
+      facts.stopped = engine.FreezingOf(job, ref.index);
       runs[ref.index].push_back(std::move(facts));
     }
   }

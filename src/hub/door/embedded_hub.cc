@@ -1,5 +1,7 @@
 #include "hub/door/embedded_hub.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/product.h"
@@ -18,10 +20,13 @@ constexpr size_t kConnections = 64;
 constexpr Duration kSuspectAfter = Duration::Seconds(60);
 
 // The program alone decides what becomes of its jobs, and would not know of changes.
-Status Allows(const wire::Query& query) {
+Status Allows(const wire::Query& query, bool steers) {
   if (!wire::IsChange(query.question.number())) return {};
+  if (steers && query.question.Is<wire::Steer>()) return {};
   return Fail(ErrorKind::kInvalid,
-              "these are the jobs of a program that changes them itself; others may only look");
+              fmt::format("these are the jobs of a program that changes them itself; others may "
+                          "only {}",
+                          steers ? "stop, continue, kill and signal its tasks" : "look"));
 }
 
 }  // namespace
@@ -45,7 +50,7 @@ Result<std::unique_ptr<EmbeddedHub>> EmbeddedHub::Open(Parts parts) {
   with.limits = hub->parts_.limits;
   with.one_job = true;
   with.nodes_return = false;
-  with.allows = Allows;
+  with.allows = [steers = hub->parts_.steers](const auto& query) { return Allows(query, steers); };
   with.stepped = hub->parts_.stepped;
   with.log = [](const LogText&) {};
   with.about = [host = hub->host_](HubFacts& facts) { facts.host = host; };

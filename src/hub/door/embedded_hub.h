@@ -1,6 +1,7 @@
 // EmbeddedHub: the hub inside a program that makes jobs of its own and keeps no history of them: a
 // master of master-worker programs, the first process of an MPI job. Its owner gives it jobs;
-// others may look at them at a socket, with the commands that look at any hub, and change nothing.
+// others may look at them at a socket, with the commands that look at any hub, and change nothing,
+// unless Parts::steers says so.
 //
 // Thread: the loop's.
 #pragma once
@@ -31,6 +32,8 @@ class EmbeddedHub final : Watcher {
     std::string state_dir;    // of the user who runs the program
     Limits limits = kLimits;
     std::function<void()> stepped = nullptr;  // Service::Options
+    // Its tasks are processes of nodes: others may stop, continue, kill and signal them.
+    bool steers = false;
   };
   // All parts outlive it. Nodes may come from now on.
   static Result<std::unique_ptr<EmbeddedHub>> Open(Parts parts);

@@ -26,17 +26,6 @@ std::unexpected<Error> DoesNotRun(const std::string& task, std::string_view why)
   return Fail(ErrorKind::kUnavailable, fmt::format("task {} {}", task, why));
 }
 
-// Administrators have no right to this: they may stop a task and see what it writes, but inside it
-// are its owner's environment, files and memory.
-Status CheckOwner(const Jobs& jobs, const Caller& caller, JobId job) {
-  const std::string& owner = jobs.known().Find(job)->user;
-  if (caller.user == owner) return {};
-  return Fail(ErrorKind::kPermission,
-              fmt::format("job {} is user {}'s; nobody else may enter its tasks, not even an "
-                          "administrator",
-                          job.value, EscapeForScreen(owner)));
-}
-
 Result<AttemptRef> FindRunning(const engine::Engine& engine, JobId job, const TasksOfJob& named) {
   const uint32_t number = named.ranges.empty() ? 1 : named.ranges.front().first;
   const std::string task = fmt::format("{}.{}", job.value, number);
@@ -59,7 +48,7 @@ Status TellWay(ClientRequest& client, const Way& way, const Result<wire::AnswerP
 Status Answer(const AnswerParts& hub, Asking& asking, const EnterTask& asked) {
   Jobs& jobs = hub.jobs;
   const auto job = TRY(PickJob(jobs, asking.caller(), asked.task));
-  TRY(CheckOwner(jobs, asking.caller(), job));
+  TRY(CheckIsOwner(jobs, asking.caller(), job, "enter its tasks"));
   const AttemptRef ref = TRY(FindRunning(jobs.engine(), job, asked.task));
   uint32_t ranks = 0;
   const auto node = TRY(NodeOfRank(jobs.engine(), hub.nodes, ref, asked.rank, ranks));

@@ -12,13 +12,14 @@ namespace {
 // Each may be a walk over a job's tasks.
 constexpr size_t kMostLookedAt = 50;
 constexpr size_t kMostLeftRunning = 1000;
-constexpr size_t kMostRunning = 1000;
+constexpr size_t kMostRunning = 10'000;
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtJobs& asked) {
   Jobs& jobs = hub.jobs;
   const Nodes& nodes = hub.nodes;
   auto named = TRY(NamedJobs(jobs, asking.caller(), asked.jobs));
   size_t left = kMostLookedAt;
+  const size_t runs = std::min<size_t>(asked.runs, kMostRunning);
   for (JobId job : named) {
     if (!jobs.CheckRight(asking.caller(), job)) continue;
     const KnownJobs::Job* entry = jobs.known().Find(job);
@@ -41,7 +42,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtJobs& as
                      /*bash=*/false,
                      {}};
     for (auto& [index, of_task] :
-         RunsOf(jobs.engine(), nodes, job, [](const AttemptRef&) { return true; }, kMostRunning)) {
+         RunsOf(jobs.engine(), nodes, job, [](const AttemptRef&) { return true; }, runs)) {
       std::ranges::move(of_task, std::back_inserter(now.running));
     }
     if (asked.shell && named.size() == 1) {  // it is read from disk

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +14,7 @@
 
 #include "base/units.h"
 #include "core/model/ranges.h"
+#include "hub/answers/meant.h"
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
 #include "wire/field_bytes.h"
@@ -24,82 +27,6 @@ using Answered = wire::Steer::Answer;
 // Attempts that one question signals; each is a question to a node.
 constexpr size_t kMostSignalled = 10'000;
 constexpr size_t kMostProblems = 10;
-
-// The part of one job that is meant.
-struct Meant {
-  JobId job;
-  bool whole = false;
-  std::vector<TasksOfJob> named = {};
-  Chosen tasks = {};  // unless it is the whole
-};
-
-std::string NameOf(JobId job, uint64_t task) { return fmt::format("{}.{}", job.value, task); }
-
-// Why none of the named tasks can be meant.
-Error WhyNone(const Jobs& jobs, const Meant& meant, std::string_view wanted) {
-  const uint32_t total = jobs.engine().TaskCount(meant.job);
-  const TasksOfJob& first = meant.named.front();
-  const uint32_t number = first.ranges.empty() ? 1 : first.ranges.front().first;
-  auto state = jobs.engine().StateOf(meant.job, number - 1);
-  if (number == 0 || (total > 0 && number > total)) {
-    return {ErrorKind::kNotFound,
-            fmt::format("job {} has no task {}: it has {}", meant.job.value, number, total)};
-  }
-  const bool is_one = meant.named.size() == 1 && first.ranges.size() == 1 && !first.all &&
-                      first.ranges.front().first == first.ranges.front().last;
-  if (!is_one) {
-    return {ErrorKind::kInvalid,
-            fmt::format("none of the tasks of job {} that were named {}", meant.job.value, wanted)};
-  }
-  const std::string word = !state                         ? "has ended"
-                           : *state == TaskState::kQueued ? "waits"
-                           : *state == TaskState::kLeased
-                               ? "is running"
-                               : "has ended: " + std::string(WordOf(*state));
-  return {ErrorKind::kInvalid, fmt::format("task {} {}", NameOf(meant.job, number), word),
-          SeeAlso("task info", NameOf(meant.job, number))};
-}
-
-// The jobs and tasks that the question means, of which some may have ended.
-Result<std::vector<Meant>> Pick(Asking& asking, Jobs& jobs, const wire::Steer& asked,
-                                Answered& done) {
-  std::vector<Meant> all;
-  std::map<JobId, std::vector<TasksOfJob>> selected;
-  for (const TasksOfJob& part : asked.tasks) {
-    auto job = TRY(PickJob(jobs, asking.caller(), part));
-    selected[job].push_back(part);
-  }
-  auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs));
-  for (JobId job : picked) {
-    if (jobs.known().Find(job)->finished) {
-      done.jobs.ended.push_back(job);
-    } else {
-      all.push_back({.job = job, .whole = true});
-    }
-  }
-  if (all.empty() && selected.empty()) {
-    if (done.jobs.ended.size() == 1) {
-      const uint32_t job = done.jobs.ended.front().value;
-      return Fail(ErrorKind::kInvalid, fmt::format("job {} has ended", job),
-                  SeeAlso("job info", job));
-    }
-    return Fail(ErrorKind::kNotFound,
-                done.jobs.ended.empty() ? "no job is running" : "all of these jobs have ended");
-  }
-  for (auto& [job, parts] : selected) {
-    Meant meant{.job = job, .named = std::move(parts)};
-    const bool running_only = asked.what == Steering::kSignal;
-    meant.tasks = running_only
-                      ? Choose(jobs, job, meant.named, {TaskState::kLeased})
-                      : Choose(jobs, job, meant.named, {TaskState::kQueued, TaskState::kLeased});
-    if (meant.tasks.count == 0) {
-      return std::unexpected(
-          WhyNone(jobs, meant, running_only ? "is running" : "is queued or running"));
-    }
-    all.push_back(std::move(meant));
-  }
-  return all;
-}
 
 // Tasks inside a program of their own cannot be stopped or signalled.
 Status CheckNodes(const Jobs& jobs, const Nodes& nodes, const std::vector<Meant>& all,
@@ -235,6 +162,57 @@ wire::Ask AskFor(const wire::Steer& asked, const AttemptRef& ref) {
           .body = wire::BytesOf(signal)};
 }
 
+// The questions to all targets. A node takes only so many at once, for looks of others, too, so
+// each has a few under way.
+class Signals : public std::enable_shared_from_this<Signals> {
+ public:
+  Signals(NodeCalls& calls, const wire::Steer& asked, Answered done, std::function<void()> tell)
+      : calls_(calls), asked_(asked), answer_(std::move(done)), tell_(std::move(tell)) {}
+
+  void Add(NodeId id, const std::string& name, const AttemptRef& ref) {
+    nodes_[id].name = name;
+    nodes_[id].left.push_back(ref);
+    ++left_;
+  }
+  void Begin() {
+    for (auto& [id, node] : nodes_) Send(id, node);
+  }
+  const Answered& answer() const { return answer_; }
+
+ private:
+  static constexpr size_t kAtOnce = 32;
+  struct Node {
+    std::string name;
+    std::deque<AttemptRef> left;
+    size_t under_way = 0;
+    bool sends = false;  // an answer may come at once
+  };
+  void Send(NodeId id, Node& node) {
+    if (std::exchange(node.sends, true)) return;
+    while (node.under_way < kAtOnce && !node.left.empty()) {
+      const AttemptRef ref = node.left.front();
+      node.left.pop_front();
+      ++node.under_way;
+      calls_.Query(
+          id, /*by=*/"", AskFor(asked_, ref), NodeCalls::kLookPatience,
+          [self = shared_from_this(), id, &node, ref](const Result<wire::AnswerPiece>& told) {
+            hub::Add(self->answer_, node.name, ref, told);
+            --node.under_way;
+            self->Send(id, node);
+            if (--self->left_ == 0) self->tell_();
+          });
+    }
+    node.sends = false;
+  }
+
+  NodeCalls& calls_;
+  const wire::Steer asked_;
+  Answered answer_;
+  const std::function<void()> tell_;
+  std::map<NodeId, Node> nodes_;
+  size_t left_ = 0;
+};
+
 Status Signal(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
               const wire::Steer& asked, const std::vector<Meant>& all, Answered done) {
   const Targets targets = TRY(TargetsOf(jobs, nodes, asked, all));
@@ -242,23 +220,19 @@ Status Signal(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
   for (const Meant& meant : all) {
     if (recorded) Change(jobs, asked, asking.caller().user, meant);
   }
-  auto answer = std::make_shared<Answered>(std::move(done));
-  auto left = std::make_shared<size_t>(targets.size());
-  auto tell = asking.client.Guarded([client = &asking.client, answer] {
-    if (answer->processes == 0 && answer->problems.size() == 1) {
-      return client->Fail({ErrorKind::kNotFound, answer->problems.front()});
+  auto sent = std::make_shared<std::weak_ptr<Signals>>();
+  auto tell = asking.client.Guarded([client = &asking.client, sent] {
+    const Answered& answer = sent->lock()->answer();
+    if (answer.processes == 0 && answer.problems.size() == 1) {
+      return client->Fail({ErrorKind::kNotFound, answer.problems.front()});
     }
-    client->SendAnswer(*answer);
+    client->SendAnswer(answer);
     client->End();
   });
-  for (const auto& [id, ref] : targets) {
-    const std::string name = nodes.all().at(id).row.name;
-    calls.Query(id, /*by=*/"", AskFor(asked, ref), NodeCalls::kLookPatience,
-                [answer, left, tell, name, ref](const Result<wire::AnswerPiece>& told) {
-                  Add(*answer, name, ref, told);
-                  if (--*left == 0) tell();
-                });
-  }
+  auto signals = std::make_shared<Signals>(calls, asked, std::move(done), std::move(tell));
+  *sent = signals;
+  for (const auto& [id, ref] : targets) signals->Add(id, nodes.all().at(id).row.name, ref);
+  signals->Begin();
   return {};
 }
 
@@ -271,7 +245,8 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Steer& asked) 
   Jobs& jobs = hub.jobs;
   const Nodes& nodes = hub.nodes;
   Answered done;
-  const auto all = TRY(Pick(asking, jobs, asked, done));
+  const auto all = TRY(PickMeant(asking, jobs, asked.jobs, asked.tasks,
+                                 asked.what == Steering::kSignal, done.jobs.ended));
   if (asked.what == Steering::kContinue) TRY(CheckContinues(jobs, all, done));
   if (asked.what == Steering::kStop) TRY(CheckNodes(jobs, nodes, all, "stopped"));
   if (asked.what == Steering::kSignal) TRY(CheckNodes(jobs, nodes, all, "signalled"));

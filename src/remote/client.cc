@@ -126,6 +126,7 @@ void Client::Begin(os::Fd fd) {
                       [this] {
                         writable_ = true;
                         WatchInput();
+                        if (ports_) ports_->Pause(false);
                       },
                   .closed = [this](const transport::Closed& closed) { Closed(closed); }});
 }
@@ -178,6 +179,7 @@ void Client::Opened() {
   if (options_.silence.ns > 0) Beat();
   if (input_over_) Send(FrameType::kInputEnd, {});
   WatchInput();
+  if (options_.opened) options_.opened();
 }
 
 // ---------------------------------------------------------------------------------------- streams
@@ -187,6 +189,7 @@ void Client::Send(FrameType type, std::string_view body) {
   std::string bytes;
   AppendFrame(bytes, type, body);
   writable_ = stream_->Send(bytes);
+  if (!writable_ && ports_) ports_->Pause(true);
 }
 
 void Client::Beat() {
@@ -206,6 +209,17 @@ void Client::Beat() {
 
 void Client::Resize() {
   if (raw_) Send(FrameType::kWindow, BodyOf(os::WindowOf(options_.in)));
+}
+
+Status Client::Forward(os::Fd fd, uint16_t port) {
+  if (!opened_ || !stream_)
+    return Fail(ErrorKind::kUnavailable, "there is no connection to the task");
+  if (!ports_) {
+    ports_ = std::make_unique<Ports>(
+        loop_, /*connects=*/false,
+        [this](FrameType type, std::string_view body) { Send(type, body); });
+  }
+  return ports_->Open(std::move(fd), port);
 }
 
 bool Client::Signal(int signo) {
@@ -294,6 +308,12 @@ bool Client::OnFrame(const Frame& frame) {
       return true;
     case FrameType::kAlive:
       return true;
+    case FrameType::kPortBytes:
+    case FrameType::kPortEnd:
+    case FrameType::kPortGone:
+    case FrameType::kPortClosed:
+      return ports_ && ports_->OnFrame(frame);
+    case FrameType::kPortOpen:
     case FrameType::kStart:
     case FrameType::kStartWords:
     case FrameType::kWindow:
@@ -326,6 +346,7 @@ void Client::Exited(int code) {
 // Nothing takes input any more, so none is read: it is for whoever reads it next.
 void Client::Leave() {
   stream_.reset();
+  ports_.reset();
   input_over_ = true;
   WatchInput();
   loop_.Cancel(beat_);

@@ -20,6 +20,7 @@
 #include "os/terminal.h"
 #include "remote/escape_keys.h"
 #include "remote/frames.h"
+#include "remote/ports.h"
 #include "remote/ticket.h"
 #include "transport/tcp/dialer.h"
 #include "transport/tcp/stream.h"
@@ -37,7 +38,8 @@ class Client {
     std::optional<StartWords> words = std::nullopt;
     std::string place = "of this gang";  // for messages, after the node's name
     Duration silence = {};  // longest pause between signs of life of the server; 0: any
-    int in = 0;             // -1: no input
+    std::function<void()> opened = nullptr;  // called once, when the command was started
+    int in = 0;                              // -1: no input
     int out = 1, err = 2;
     Duration patience = Duration::Seconds(30);   // until the part's server is there
     Duration handshake = Duration::Seconds(10);  // of one connection
@@ -55,6 +57,9 @@ class Client {
   bool Signal(int signo);
   // The terminal has another size now.
   void Resize();
+  // Forwards the connection to that port of the server's machine. kUnavailable: the
+  // command does not run; kBusy: Ports::kMost are forwarded already.
+  Status Forward(os::Fd fd, uint16_t port);
 
  private:
   void Try();
@@ -94,6 +99,7 @@ class Client {
   os::OutputThread out_, err_;
   std::set<const os::OutputThread*> full_;  // of these two
   FrameReader reader_;
+  std::unique_ptr<Ports> ports_;  // null: none was forwarded
   std::optional<os::KeyTerminal> raw_;
   EscapeKeys keys_typed_;
   os::TimerId beat_ = 0;

@@ -21,6 +21,7 @@
 #include "remote/call_words.h"
 #include "remote/client.h"
 #include "remote/joining.h"
+#include "remote/kept_terminal.h"
 #include "remote/launchers.h"
 #include "remote/meeting.h"
 #include "remote/pmix_meeting.h"
@@ -191,6 +192,10 @@ std::optional<int> RemoteEntry(int argc, char** argv) {
     code = MeetOthers(by_pmix, words);
   } else if (words.size() == 2 && words[1] == kVisitArgument) {
     return ServeVisit();
+  } else if (words.size() == 2 && words[1] == kAttachArgument) {
+    return AttachToTerminal();
+  } else if (words.size() > 1 && words[1] == kTerminalArgument) {
+    return KeepTerminal(words.size() == 3 && words[2] == kKeepArgument);
   } else if (words.size() == 3 && words[1] == kComeArgument) {
     auto ticket = FindTicket(os::Environment::OfProcess());
     code = ticket ? Come(*ticket, words[2]) : std::unexpected(ticket.error());

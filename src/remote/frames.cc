@@ -21,7 +21,7 @@ uint32_t ReadU32(std::string_view bytes) {
   return number;
 }
 
-bool IsType(uint8_t type) { return (type >= 1 && type <= 7) || (type >= 16 && type <= 20); }
+bool IsType(uint8_t type) { return (type >= 1 && type <= 12) || (type >= 16 && type <= 20); }
 
 size_t MostOf(FrameType type) {
   const bool starts = type == FrameType::kStart || type == FrameType::kStartWords;

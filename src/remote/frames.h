@@ -4,6 +4,8 @@
 //   frame := length:u32 type:u8 body      length counts type and body
 //   body of kStart: the shell text; of kStartWords: StartWords; of kWindow: rows:u16 columns:u16;
 //           of kSignal: its number, u8; of kInputGone: u32; of kAlive: nothing;
+//           of kPortOpen: channel:u32 port:u16; of kPortBytes: channel:u32, bytes; of kPortEnd and
+//           kPortClosed: channel:u32; of kPortGone: channel:u32 bytes:u32;
 //           of kExited: exit code:u8 signal:u8, one of them 0; of kFailed: text for people
 #pragma once
 
@@ -29,6 +31,13 @@ enum class FrameType : uint8_t {
   kWindow = 6,
   // Both ways: nothing but that who sends it is there.
   kAlive = 7,
+  // To the server: connect this channel to a port there.
+  kPortOpen = 8,
+  // Both ways, of a channel: bytes; no more of them come; so many were passed on; it is over.
+  kPortBytes = 9,
+  kPortEnd = 10,
+  kPortGone = 11,
+  kPortClosed = 12,
   // To the client: kExited or kFailed once and last.
   kOutput = 16,
   kErrors = 17,

@@ -81,7 +81,7 @@ TEST(Frames, WhatCannotBeIsRefusedBeforeItHasCome) {
   for (std::string_view bytes : {
            std::string_view("\0\0\0\0\x02", 5),          // no room for a type
            std::string_view("\x01\0\0\0\0", 5),          // no such type
-           std::string_view("\x01\0\0\0\x08", 5),        // neither
+           std::string_view("\x01\0\0\0\x0d", 5),        // neither
            std::string_view("\x02\0\x01\0\x02", 5),      // too much input at once
            std::string_view("\xff\xff\xff\xff\x01", 5),  // too long a command
        }) {

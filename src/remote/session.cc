@@ -33,6 +33,7 @@ Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setti
                   .writable =
                       [this] {
                         if (process_) process_->Pause(false);
+                        if (ports_) ports_->Pause(false);
                       },
                   .closed =
                       [this](const transport::Closed&) {
@@ -63,6 +64,7 @@ void Session::Beat() {
 
 void Session::Abandon() {
   stream_.reset();
+  ports_.reset();
   if (process_) process_->Abandon(limits_.grace);
   EndIfDone();
 }
@@ -95,6 +97,7 @@ bool Session::OnFrame(const Frame& frame) {
   if (frame.type == FrameType::kAlive) return true;
   const bool starts = frame.type == FrameType::kStart || frame.type == FrameType::kStartWords;
   if (started_ == starts) return false;
+  if (IsOfPort(frame.type)) return OnPort(frame);
   switch (frame.type) {
     case FrameType::kStart:
       return StartText(frame.body);
@@ -121,6 +124,11 @@ bool Session::OnFrame(const Frame& frame) {
       return true;
     }
     case FrameType::kAlive:
+    case FrameType::kPortOpen:
+    case FrameType::kPortBytes:
+    case FrameType::kPortEnd:
+    case FrameType::kPortGone:
+    case FrameType::kPortClosed:
     case FrameType::kOutput:
     case FrameType::kErrors:
     case FrameType::kInputGone:
@@ -129,6 +137,17 @@ bool Session::OnFrame(const Frame& frame) {
       return false;
   }
   return false;
+}
+
+// Visitors alone have ports.
+bool Session::OnPort(const Frame& frame) {
+  if (!setting_.shell.empty()) return false;
+  if (!ports_) {
+    ports_ = std::make_unique<Ports>(
+        loop_, /*connects=*/true,
+        [this](FrameType type, std::string_view body) { Send(type, body); });
+  }
+  return ports_->OnFrame(frame);
 }
 
 bool Session::StartText(std::string_view text) {
@@ -183,7 +202,9 @@ void Session::Send(FrameType type, std::string_view body) {
   if (!stream_) return;
   std::string bytes;
   AppendFrame(bytes, type, body);
-  if (!stream_->Send(bytes) && process_) process_->Pause(true);
+  if (stream_->Send(bytes)) return;
+  if (process_) process_->Pause(true);
+  if (ports_) ports_->Pause(true);
 }
 
 void Session::OnOutput(int stream, std::string_view bytes) {

@@ -14,6 +14,7 @@
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "remote/frames.h"
+#include "remote/ports.h"
 #include "transport/tcp/stream.h"
 #include "transport/tcp/tls.h"
 
@@ -57,6 +58,7 @@ class Session {
   void StartCommand(os::Child::Options options);
   void Beat();
   void Send(FrameType type, std::string_view body);
+  bool OnPort(const Frame& frame);
   void OnOutput(int stream, std::string_view bytes);
   void OnEnded(int wait_status);
   void EndIfDone();
@@ -67,6 +69,7 @@ class Session {
   std::function<void()> over_;
   std::unique_ptr<transport::Stream> stream_;  // null: it ended
   std::unique_ptr<os::Child> process_;         // null: not yet, or it ended
+  std::unique_ptr<Ports> ports_;               // null: none was opened
   FrameReader reader_;
   size_t input_ = 0;  // bytes that the command has not yet taken
   bool proven_ = false;

@@ -62,7 +62,22 @@ Status BatchScript(Plan& plan) {
 Status SettingsHere(Plan& plan) {
   plan.settings = cli::SettingsOf(plan.options, plan.here.cwd, plan.here.machine.facts().cores);
   plan.settings.bash = plan.settings.shell.empty() && !os::FindBash().empty();
+  // Without --cpus a task's request is a place to run at, and no word about its use.
+  const bool judged = plan.options.cpus_given;
+  if (judged && plan.settings.on_excess_cpu == OnExcess::kUsual) {
+    plan.settings.on_excess_cpu = OnExcess::kWarn;
+  }
   return {};
+}
+
+// The soft limits and the niceness of whoever submits.
+void AddOwnLimits(const Plan& plan, JobSettings& settings) {
+  if (plan.options.no_ulimits) return;
+  const os::OwnLimits own = os::GetOwnLimits();
+  settings.soft_limits = {{LimitKind::kStackBytes, own.stack_bytes},
+                          {LimitKind::kCoreBytes, own.core_bytes},
+                          {LimitKind::kOpenFiles, plan.here.open_files}};
+  settings.nice = std::clamp(settings.nice + own.nice, -20, 19);
 }
 
 Status SettingsOnNodes(Plan& plan) {
@@ -73,6 +88,8 @@ Status SettingsOnNodes(Plan& plan) {
   settings.environment =
       TRY(cli::CaptureEnvironment(plan.environment, plan.here.environment.entries()));
   settings.umask = static_cast<int>(os::CurrentUmask());
+  AddOwnLimits(plan, settings);
+  if (settings.on_excess_cpu == OnExcess::kUsual) settings.on_excess_cpu = OnExcess::kWarn;
   settings.live_output = false;
   settings.bash = plan.bash && settings.shell.empty();
   return {};

@@ -7,11 +7,13 @@
 #include <utility>
 #include <variant>
 
+#include "base/units.h"
 #include "cli/exit_code.h"
 #include "core/model/limits.h"
 #include "os/signals.h"
 #include "present/advice.h"
 #include "present/table/time_text.h"
+#include "present/text/end_text.h"
 #include "present/why.h"
 #include "view/summary.h"
 
@@ -77,6 +79,7 @@ cli::RunEnd Foreground::Run(cli::RunView& view) {
     fmt::print(stderr, "spate: other terminals cannot speak to this run: {}\n",
                opened.error().message);
   }
+  TellStopped();
   // Resuming may have been all that was left to do.
   if (!engine().Finished(job_.id)) loop_.Run();
   hub_->CloseDoor();
@@ -93,6 +96,21 @@ cli::RunEnd Foreground::Run(cli::RunView& view) {
   node_.reset();
   view_ = nullptr;
   return how_;
+}
+
+// An earlier run of the job was stopped, which lasts until somebody continues it.
+void Foreground::TellStopped() {
+  const auto stop = engine().StopOf(job_.id);
+  uint64_t alone = 0;
+  for (const TaskRange& range : engine().StoppedTasks(job_.id)) alone += range.count;
+  if (!stop && alone == 0) return;
+  const std::string what =
+      stop ? fmt::format("job {}", job_.id.value)
+           : fmt::format("{} of job {}", present::CountOf(alone, "task"), job_.id.value);
+  const std::string by = stop && !stop->by.empty() ? " by " + EscapeForScreen(stop->by) : "";
+  Remark(fmt::format("{} was stopped{}, and starts only when continued: {}", what, by,
+                     present::TextOf(Advice("job cont", job_.id.value))),
+         /*is_trouble=*/true);
 }
 
 bool Foreground::MissedDeadline() const {
@@ -158,6 +176,8 @@ void Foreground::OnNews(const wire::ToHub& news) {
     view_->OnLive(live->ref, live->stream, live->bytes);
   } else if (const auto* slow = std::get_if<wire::Slow>(&news)) {
     view_->OnNews(cli::TaskSlow{slow->ref}, now);
+  } else if (const auto* exceeded = std::get_if<wire::Exceeded>(&news)) {
+    view_->OnNews(cli::TaskExceeded{exceeded->ref, exceeded->excess}, now);
   } else if (const auto* paused = std::get_if<wire::Paused>(&news)) {
     view_->OnNews(cli::StartsPaused{paused->reason}, now);
   }

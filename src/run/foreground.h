@@ -99,6 +99,7 @@ class Foreground final : public hub::Watcher {
   void StopWhenIdle();
   bool Succeeded() const;
   bool MissedDeadline() const;
+  void TellStopped();
   // Somebody else holds the job: the run waits for its release.
   bool parked() const;
   uint32_t running() const { return node_ ? node_->running() : 0; }

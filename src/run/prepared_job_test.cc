@@ -6,11 +6,13 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli/options/job_words.h"
 #include "os/file.h"
+#include "os/real_loop.h"
 #include "os/temp_dir.h"
 #include "plan/job_text.h"
 #include "plan/plan.h"
@@ -245,6 +247,23 @@ TEST_F(PreparedJobTest, ARunThatHasEndedTakesNoOrders) {
   auto hub_only = client::QueryOne(runs, wire::StopHub());
   ASSERT_FALSE(hub_only);
   EXPECT_EQ(hub_only.error().kind, ErrorKind::kInvalid);
+}
+
+// Its process has the lock before it listens, as this one does here.
+TEST_F(PreparedJobTest, ARunThatDoesNotListenYetIsWaitedFor) {
+  auto job = Make({"--", "true"});
+  RunAsker runs(here_, state_, " --local");
+  wire::Cancel cancel;
+  cancel.jobs.ranges = {{1, 1, 1}};
+  std::jthread ends([&job] {
+    auto loop = os::RealLoop::Create().value();
+    loop->At(loop->Now() + Duration::Millis(200), [&loop] { loop->Stop(); });
+    loop->Run();
+    job.reset();
+  });
+  auto told = client::QueryOne(runs, cancel);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().message, "job 1 is not running; see: spate job info --local 1");
 }
 
 TEST_F(PreparedJobTest, WhatJournalsKnowIsAnsweredFromThem) {

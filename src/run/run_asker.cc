@@ -25,6 +25,13 @@
 namespace spate::run {
 namespace {
 
+constexpr Duration kUntilItListens = Duration::Seconds(5);
+constexpr Duration kLookAgain = Duration::Millis(20);
+
+bool Listens(const RunTarget& target) {
+  return client::HubRuns(fmt::format("/proc/self/fd/{}", target.folder.get()));
+}
+
 JobSelector Only(uint32_t number) { return {.ranges = {{number, number, 1}}}; }
 
 bool NamesOne(const JobSelector& jobs, const std::vector<uint32_t>& picked) {
@@ -115,14 +122,16 @@ Result<std::vector<uint32_t>> RunAsker::Pick(const JobSelector& jobs) const {
   return numbers;
 }
 
+std::unexpected<Error> RunAsker::NotRunning(uint32_t number) const {
+  return Fail(ErrorKind::kUnavailable,
+              fmt::format("job {} is not running; see: {}", number,
+                          present::TextOf(Advice("job info", number), whose_)));
+}
+
 Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAnswer& take) {
   const std::string folder = store::JobPath(state_dir_, number);
   auto owner = TRY(store::RunningOwner(folder));
-  if (!owner) {
-    return Fail(ErrorKind::kUnavailable,
-                fmt::format("job {} is not running; see: {}", number,
-                            present::TextOf(Advice("job info", number), whose_)));
-  }
+  if (!owner) return NotRunning(number);
   if (!owner->IsOfThisMachine()) {
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("job {} is being run by {}, and takes orders and questions only there; "
@@ -136,6 +145,14 @@ Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAn
   auto target = TargetOf(folder);
   client::HubCall call(*loop_, target ? target->hub : client::HubTarget{});
   auto connected = target ? call.Connect() : std::unexpected(target.error());
+  // A run is listed before it listens, and it may end instead.
+  const Instant until = loop_->Now() + kUntilItListens;
+  while (!connected && target && loop_->Now() < until && !Listens(*target)) {
+    call.Pause(kLookAgain);
+    owner = TRY(store::RunningOwner(folder));
+    if (!owner) return NotRunning(number);
+    connected = call.Connect();
+  }
   if (!connected) {
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("job {} runs as process {}, which does not answer: {}", number,

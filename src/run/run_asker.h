@@ -43,6 +43,7 @@ class RunAsker final : public client::Asker {
 
  private:
   Result<uint32_t> Newest() const;
+  std::unexpected<Error> NotRunning(uint32_t number) const;
   Status AskRun(uint32_t number, wire::Question question, const AcceptAnswer& take);
   // Ended runs are passed over if several are named: their numbers come back.
   template <typename Q>

@@ -61,6 +61,14 @@ Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) 
   return typed ? cli::CheckUses(way, *typed) : std::unexpected(typed.error());
 }
 
+// Without a word, a node of an earlier release leaves these out.
+bool NeedsTaskLimits(const JobSettings& settings) {
+  const OnExcess cpu = settings.on_excess_cpu;
+  return settings.max_processes > 0 || !settings.limits.empty() ||
+         (cpu != OnExcess::kUsual && cpu != OnExcess::kWarn) ||
+         ActionOf(settings, Resource::kMemory) != OnExcess::kKill;
+}
+
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, run::Plan plan) {
@@ -83,6 +91,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
        {std::pair{made.forwards, "forwards"},
         {needs_bash, kBashFeature},
         {head.settings->shell.find_first_of(" \t") != std::string::npos, "shell-words"},
+        {NeedsTaskLimits(*head.settings), "task-limits"},
         {options.run.sources.array.has_value(), "array-value"},
         {head.settings->append_output, "append"},
         {options.run.sources.resident, "resident"},
@@ -127,6 +136,7 @@ Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId 
   JobSettings settings;
   settings.cwd = of.settings->cwd;
   settings.umask = of.settings->umask;
+  settings.soft_limits = of.settings->soft_limits;
   settings.environment = of.settings->environment;
   settings.environment.push_back(fmt::format("SPATE_NOTIFY_JOB={}", job.value));
   settings.row_kind = RowKind::kValues;
@@ -307,9 +317,37 @@ void WatchInterrupts(client::HubSetting& setting, HubCall& call, bool reads) {
   setting.loop->OnSignal(os::kSignalInt, [&call] { call.Interrupt(); });
 }
 
+// After the hub has accepted a job that is not followed: its number, and the wait for its end.
+Result<int> Finish(HubCall& call, client::HubSetting& setting, const cli::SubmitOptions& options,
+                   Submission& submission, const wire::Accepted& accepted) {
+  submission.pieces = {};
+  submission.rows = nullptr;
+  submission.edges = {};
+  TellSubmitted(options.run.show.form, accepted.job, submission.end.count, accepted.known);
+  TRY(TellKnown(call, options, submission.head, accepted));
+  run::TellOfArray(options.run);
+  if (!options.notify.empty()) {
+    Submission notify = MakeNotify(options.notify, submission.head, accepted.job);
+    TRY(Notify(call, options, notify, accepted.job));
+  }
+  if (options.wait || options.progress) {
+    WaitOptions how{options.progress, options.run.show.form == cli::OutputForm::kQuiet,
+                    options.run.policy.halt, setting.reach,
+                    submission.forwards || !submission.head.settings->get_patterns.empty()};
+    auto code = Waiter(call, *setting.loop, setting.here, std::move(how)).Wait(accepted.job);
+    return code ? BringHome(call, setting, submission, accepted.job, *code) : code;
+  }
+  if (options.run.show.form == cli::OutputForm::kHuman) {
+    std::string why =
+        WhyNot({accepted.job, {}, false, 0, accepted.nodes, accepted.why}, setting.reach);
+    if (!why.empty()) cli::PrintMessage(why);
+  }
+  return cli::kExitSuccess;
+}
+
+// `one`: gets the job's number, of which nothing is printed then.
 Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invocation& invocation,
-                     Result<cli::SubmitOptions> options) {
-  os::RealLoop& loop = *setting.loop;
+                     Result<cli::SubmitOptions> options, JobId* one = nullptr) {
   WatchInterrupts(setting, call, /*reads=*/true);
   if (options->run.show.form != cli::OutputForm::kQuiet) call.OnSlow(TellSlowHub);
   if (auto like = invocation.words.Last(cli::opt::kLike)) {
@@ -353,29 +391,11 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
     auto code = FollowJob(call, setting, *options, *submission, accepted.job);
     return code ? BringHome(call, setting, *submission, accepted.job, *code) : code;
   }
-  submission->pieces = {};
-  submission->rows = nullptr;
-  submission->edges = {};
-  TellSubmitted(options->run.show.form, accepted.job, submission->end.count, accepted.known);
-  TRY(TellKnown(call, *options, submission->head, accepted));
-  run::TellOfArray(options->run);
-  if (!options->notify.empty()) {
-    Submission notify = MakeNotify(options->notify, submission->head, accepted.job);
-    TRY(Notify(call, *options, notify, accepted.job));
+  if (one != nullptr) {
+    *one = accepted.job;
+    return cli::kExitSuccess;
   }
-  if (options->wait || options->progress) {
-    WaitOptions how{options->progress, options->run.show.form == cli::OutputForm::kQuiet,
-                    options->run.policy.halt, setting.reach,
-                    submission->forwards || !submission->head.settings->get_patterns.empty()};
-    auto code = Waiter(call, loop, setting.here, std::move(how)).Wait(accepted.job);
-    return code ? BringHome(call, setting, *submission, accepted.job, *code) : code;
-  }
-  if (options->run.show.form == cli::OutputForm::kHuman) {
-    std::string why =
-        WhyNot({accepted.job, {}, false, 0, accepted.nodes, accepted.why}, setting.reach);
-    if (!why.empty()) cli::PrintMessage(why);
-  }
-  return cli::kExitSuccess;
+  return Finish(call, setting, *options, *submission, accepted);
 }
 
 // `hung`: the hub is there, and does not answer.
@@ -459,6 +479,15 @@ Result<client::HubSetting> FindSetting(const cli::Words& words) {
     setting->reach = " --hub --state " + ShellQuote(state);
   }
   return setting;
+}
+
+Result<JobId> SubmitOne(const cli::Invocation& invocation, cli::SubmitOptions options) {
+  auto setting = TRY(FindSetting(invocation.words));
+  HubCall call(*setting.loop, setting.target);
+  JobId job;
+  const int code = TRY(SubmitBy(call, setting, invocation, std::move(options), &job));
+  if (code == cli::kExitSuccess && job != JobId()) return job;
+  return Fail(ErrorKind::kUnavailable, "nothing was submitted");
 }
 
 int SubmitToHub(const cli::Invocation& invocation) {

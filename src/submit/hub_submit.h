@@ -22,6 +22,8 @@ using client::Submission;
 // `spate submit`, `spate run --hub` and `spate job add`. As the others that return an int: reports
 // its own errors, and returns the exit code.
 int SubmitToHub(const cli::Invocation& invocation);
+// The same for a command that carries on with the job: prints nothing, and returns its number.
+Result<JobId> SubmitOne(const cli::Invocation& invocation, cli::SubmitOptions options);
 // The same of a hub that this run has to itself; `resume`: the command with which it goes on.
 Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume);
 // `spate run --pool`

@@ -118,6 +118,13 @@ void HumanView::SayNews(const News& news) {
     PrintLine(fmt::format(
         "{} runs longer than --warn-time: {}", TaskText(index),
         present::CutTo(EscapeForScreen(texts_.command(index)), present::kCommandColumns)));
+  } else if (const auto* exceeded = std::get_if<TaskExceeded>(&news)) {
+    const bool stopped = exceeded->excess.done == OnExcess::kStop;
+    PrintLine(fmt::format(
+        "{} {}{}", TaskText(exceeded->ref.index), TextOf(exceeded->excess),
+        stopped ? fmt::format("; it is stopped; to continue: spate job cont {}.{}",
+                              exceeded->ref.job.value, uint64_t{exceeded->ref.index} + 1)
+                : ""));
   } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     std::string tasks = present::CountOf(held->running, "task");
     std::string waits = held->running == 0 ? ""

@@ -71,6 +71,7 @@ std::pair<int, int> JoblogStatus(const AttemptEnd& end) {
     case Cause::kTimeLimit:
       return {-1, kTerm};
     case Cause::kMemory:
+    case Cause::kExcess:
       return {0, kKill};
     case Cause::kCheck:
       return {1, 0};

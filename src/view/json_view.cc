@@ -119,6 +119,10 @@ void JsonView::OnNews(const News& news, Instant now) {
     line = TaskLine("start", started->ref, "slot", started->slot);
   } else if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     line = TaskLine("slow", slow->ref);
+  } else if (const auto* exceeded = std::get_if<TaskExceeded>(&news)) {
+    line = TaskLine("exceeded", exceeded->ref, "resource", exceeded->excess.what, "action",
+                    exceeded->excess.done, "used", exceeded->excess.used, "limit",
+                    exceeded->excess.limit);
   } else if (const auto* left = std::get_if<TaskLeftRunning>(&news)) {
     line = TaskLine("left_running", left->ref, "processes", left->processes);
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {

@@ -167,6 +167,14 @@ TEST_F(JsonViewTest, News) {
   using Set = std::set<std::string>;
   view_.OnNews(TaskSlow{{JobId(12), 4, Attempt(2)}}, kTestStart);
   EXPECT_EQ(Keys(Line()), (Set{"type", "v", "task", "attempt", "time"}));
+  view_.OnNews(
+      TaskExceeded{{JobId(12), 4, Attempt(2)}, {Resource::kMemory, OnExcess::kWarn, 3000, 2000}},
+      kTestStart);
+  Json exceeded = Line();
+  EXPECT_EQ(Keys(exceeded),
+            (Set{"type", "v", "task", "attempt", "resource", "action", "used", "limit", "time"}));
+  EXPECT_EQ(exceeded["resource"], "memory");
+  EXPECT_EQ(exceeded["action"], "warn");
   view_.OnNews(TaskLeftRunning{{JobId(12), 4, Attempt(2)}, "sort (pid 12)"}, kTestStart);
   Json left = Line();
   EXPECT_EQ(Keys(left), (Set{"type", "v", "task", "attempt", "processes", "time"}));

@@ -52,6 +52,10 @@ struct TaskStarted {  // told by json only; others take the number of running ta
 struct TaskSlow {  // it runs longer than --warn-time
   AttemptRef ref;
 };
+struct TaskExceeded {  // it has used more than it asked for
+  AttemptRef ref;
+  Excess excess;
+};
 // Its command has ended, what it left running is waited for; empty `processes`: no longer.
 struct TaskLeftRunning {
   AttemptRef ref;
@@ -75,8 +79,8 @@ struct Remark {        // anything else, without "spate: "; a second line says w
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };
-using News = std::variant<TaskStarted, TaskSlow, TaskLeftRunning, StartsPaused, HoldNews,
-                          TotalChanged, PaceBegins, Remark>;
+using News = std::variant<TaskStarted, TaskSlow, TaskExceeded, TaskLeftRunning, StartsPaused,
+                          HoldNews, TotalChanged, PaceBegins, Remark>;
 
 enum class RunEnd : uint8_t {
   kFinished,      // every task has ended

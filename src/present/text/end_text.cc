@@ -52,6 +52,8 @@ std::string CauseText(const AttemptEnd& end) {
       return end.peak_memory > 0
                  ? fmt::format("over its memory limit (peak {})", FormatSize(end.peak_memory))
                  : "over its memory limit";
+    case Cause::kExcess:
+      return WithNote("over its limits", end.note);
     case Cause::kCheck:
       if (std::string_view why = NoteLine(end.note, kLeftRunningLine); !why.empty()) {
         return EscapeForScreen(why);
@@ -117,7 +119,8 @@ std::string LeftBehindText(const AttemptEnd& end) {
 }
 
 std::string CountOf(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
+  const std::string_view end = noun.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : end);
 }
 
 std::string BriefDuration(Duration d) {

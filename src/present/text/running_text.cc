@@ -65,7 +65,7 @@ Json RunningJson(std::span<const RunningFacts> running, Instant now, Uses uses) 
                     OrNull(each.ranks > 0, each.first_rank), "ranks",
                     OrNull(each.ranks > 0, each.ranks), "user", of(&RunUse::user), "system",
                     of(&RunUse::system), "memory", of(&RunUse::memory), "peak_memory",
-                    of(&RunUse::peak), "memory_source", of(&RunUse::source));
+                    of(&RunUse::peak), "memory_source", of(&RunUse::source), "limits", use.limits);
   });
 }
 

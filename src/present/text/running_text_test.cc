@@ -33,11 +33,11 @@ TEST(RunningTextTest, JsonHasTheUseOrNull) {
   const std::vector<std::optional<RunUse>> uses = {kUse};  // of the second nothing was asked
   const std::string json = RunningJson(TwoParts(), Instant{} + kRun, uses).text;
   EXPECT_NE(json.find("\"first_rank\":0,\"ranks\":2,\"user\":60,\"system\":5,\"memory\":3145728,"
-                      "\"peak_memory\":5242880,\"memory_source\":\"cgroup\"}"),
+                      "\"peak_memory\":5242880,\"memory_source\":\"cgroup\",\"limits\":[]}"),
             std::string::npos)
       << json;
   EXPECT_NE(json.find("\"first_rank\":2,\"ranks\":2,\"user\":null,\"system\":null,\"memory\":null,"
-                      "\"peak_memory\":null,\"memory_source\":null}"),
+                      "\"peak_memory\":null,\"memory_source\":null,\"limits\":[]}"),
             std::string::npos)
       << json;
 }

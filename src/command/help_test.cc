@@ -10,6 +10,7 @@
 
 #include "cli/options/hub_options.h"
 #include "cli/options/run_options.h"
+#include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
 #include "cli/options/words.h"
 #include "command/testing_world.h"
@@ -58,7 +59,12 @@ Status Understand(const Words& words) {
     case Makes::kNoJob:
       break;
   }
-  if (name == "job set") return status(MakeJobChange(words, Instant() + Duration::Seconds(1)));
+  // Needs are a question of their own (command/job/set.cc).
+  const bool has_needs =
+      words.Has(opt::kMemory) || words.Has(opt::kCpus) || words.Has(opt::kTimeLimit);
+  if (name == "job set" && !has_needs) {
+    return status(MakeJobChange(words, Instant() + Duration::Seconds(1)));
+  }
   if (name == "hub start") return status(MakeHubOptions(words));
   if (name == "node start") return status(MakeNodeOptions(words));
   return status(OutputFormOf(words));

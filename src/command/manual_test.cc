@@ -42,9 +42,10 @@ bool HasProgram(const std::string& name) {
 
 TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
-  for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
-                    "spate-node", "spate-pool", "spate-top", "spate-overseer", "spate-report",
-                    "spate-sem", "spate-simulate", "spate-state", "spate-ps", "spate-exec"}) {
+  for (auto name :
+       {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
+        "spate-pool", "spate-top", "spate-overseer", "spate-report", "spate-sem", "spate-simulate",
+        "spate-state", "spate-ps", "spate-exec", "spate-ghost", "spate-shell"}) {
     auto page = ManPage(name, AllCommands(), kDoors);
     ASSERT_TRUE(page) << name;
     pages += *page;

@@ -202,7 +202,9 @@ constexpr NounText kNouns[] = {{"run"},
                                {"simulate"},
                                {"report"},
                                {"ps"},
-                               {"exec"}};
+                               {"exec"},
+                               {"ghost"},
+                               {"shell"}};
 
 // The usage of a program, below the line that names it.
 std::string ProgramPage(const Program& program, int error_code) {
@@ -233,7 +235,8 @@ Result<std::string> ManPage(std::string_view name, CommandList commands, DoorPro
       fmt::format(
           "no man page '{}'; the pages are spate, spate-run, spate-submit, spate-job, spate-task, "
           "spate-hub, spate-node, spate-pool, spate-top, spate-report, spate-overseer, spate-sem, "
-          "spate-simulate, spate-state, spate-ps, spate-exec, and those of Parasol's programs",
+          "spate-simulate, spate-state, spate-ps, spate-exec, spate-ghost, spate-shell, and those "
+          "of Parasol's programs",
           EscapeForScreen(name)));
 }
 

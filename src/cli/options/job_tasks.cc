@@ -132,6 +132,38 @@ void FillLeftovers(Filler& filler) {
   run.settings.leftovers_wait = leftovers.wait;
 }
 
+// An action without a resource is for all, whose own ones count, wherever they stand.
+void FillOnExcess(Filler& filler) {
+  JobSettings& settings = filler.job.run.settings;
+  for (const bool single : {false, true}) {
+    for (const std::string& value : filler.in.words().All(filler.opt)) {
+      for (std::string_view part : SplitCommas(value)) {
+        ExcessRule rule;
+        if (!filler.Read(rule, [part](std::string_view) { return ParseExcessRule(part); })) return;
+        if (rule.of.has_value() != single) continue;
+        auto fill = [&](Resource what, OnExcess& action) {
+          if (!rule.of || rule.of == what) action = rule.action;
+        };
+        fill(Resource::kCpu, settings.on_excess_cpu);
+        fill(Resource::kMemory, settings.on_excess_memory);
+        fill(Resource::kProcesses, settings.on_excess_processes);
+      }
+    }
+  }
+}
+
+template <LimitKind kKind, auto kParse>
+void FillLimit(Filler& filler) {
+  uint64_t most = 0;
+  if (filler.Read(most, kParse)) filler.job.run.settings.limits.push_back({kKind, most});
+}
+
+Result<uint64_t> ParseOpenFiles(std::string_view value) {
+  auto count = ParseCountUpTo(value, 1u << 30);
+  if (count && *count < 8) return Fail(ErrorKind::kInvalid, "a task needs at least 8 open files");
+  return count ? Result<uint64_t>(*count) : std::unexpected(count.error());
+}
+
 void FillEnv(Filler& filler) {
   std::vector<std::string>& environment = filler.job.run.settings.environment;
   filler.in.Value(filler.opt, filler.job.environment);
@@ -219,6 +251,38 @@ constexpr Option kTasks[] = {
              "a unit is in bytes, and at least 16000000. {use ram SIZE} in a line of the list "
              "overrides this option.",
      .job = {Set<&Needs::memory, ParseMemory>, kOfAll}},
+    {.names = "max-processes",
+     .argument = "N",
+     .heading = Heading::kNeeds,
+     .help = "processes of one task at once (default: no limit)",
+     .more = "Threads count as well. A task that has more is terminated and fails with the cause "
+             "excess (see --on-excess). The parts of a gang are counted on each node by itself.",
+     .job = {Set<&JobSettings::max_processes, UpTo<kLimits.task_processes>>, kOfSettings}},
+    {.names = "max-open-files",
+     .argument = "N",
+     .heading = Heading::kNeeds,
+     .help = "open files of each process (default: the submitter's)",
+     .more = "Sets the soft and the hard limit. A task whose node allows fewer does not start.",
+     .job = {FillLimit<LimitKind::kOpenFiles, ParseOpenFiles>, kOfSettings}},
+    {.names = "max-core",
+     .argument = "SIZE",
+     .heading = Heading::kNeeds,
+     .help = "size of a core file (default: the submitter's)",
+     .more = "0: crashes leave no core files. Sets the soft and the hard limit.",
+     .job = {FillLimit<LimitKind::kCoreBytes, ParseSize>, kOfSettings}},
+    {.names = "on-excess",
+     .argument = "ACTION|RESOURCE=ACTION,...",
+     .heading = Heading::kNeeds,
+     .help = "if a task uses more: warn, stop or kill it",
+     .more = "RESOURCE is memory, processes or cpu; without it, ACTION is for all three. kill (the "
+             "default for memory and processes) ends the task. warn (the default for cpu) reports "
+             "it: in the task's end, spate job info and spate events. stop stops the task as spate "
+             "job stop does, until spate job cont; for cpu, the task gets no more than its --cpus. "
+             "The use of cpus is judged over 10 seconds, with a tolerance of 25%.",
+     .repeat = true,
+     .complete = Complete::kWords,
+     .words = "warn stop kill memory= processes= cpu=",
+     .job = {FillOnExcess, kOfSettings}},
     {.names = "gpus",
      .argument = "N",
      .heading = Heading::kNeeds,
@@ -303,10 +367,10 @@ constexpr Option kTasks[] = {
      .more =
          "exit (any exit code but 0, and commands that could not be started), exit:3,75,137-140 "
          "(only these exit codes), signal (also exit code 128+N of a command in a shell), time, "
-         "memory, check, node. A retry goes to another node first, if there is one.",
+         "memory, excess, check, node. A retry goes to another node first, if there is one.",
      .repeat = true,
      .complete = Complete::kWords,
-     .words = "exit exit: signal time memory check node",
+     .words = "exit exit: signal time memory excess check node",
      .job = {.fill = FillRetryOn, .use = kOfSettings, .replaces = true}},
     {.names = "retry-delay",
      .argument = "T",
@@ -516,6 +580,16 @@ constexpr Option kTasks[] = {
              "for Python Spate sets PYTHONUNBUFFERED=1 unless the variable is set.",
      .job = {Set<&SourceOptions::resident>,
              {{kKept, kNoUse, kNoUse, kYes, kYes, kYes, kYes}, kNewRun}}},
+    {.names = "no-ulimits",
+     .heading = Heading::kTask,
+     .help = "do not pass on this shell's limits and niceness",
+     .more = "Tasks on a hub's nodes get the soft limits of the submitting shell (ulimit -S -s -n "
+             "-c) and its niceness, as far as the nodes allow. With this option they have those of "
+             "the node.",
+     .job = {Set<&RunOptions::no_ulimits>,
+             {kOfFiles.by_way,
+              "only for nodes of a hub (spate run --hub, spate submit); tasks on this machine have "
+              "the limits of this shell"}}},
     {.names = "measure-io",
      .heading = Heading::kTask,
      .help = "measure bytes read and written (20-50 us per task)",

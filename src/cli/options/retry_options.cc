@@ -24,6 +24,7 @@ constexpr std::pair<std::string_view, CauseSet> kNames[] = {
     {"signal", CauseBit(Cause::kSignal)},
     {"time", CauseBit(Cause::kTimeLimit)},
     {"memory", CauseBit(Cause::kMemory)},
+    {"excess", CauseBit(Cause::kExcess)},
     {"check", CauseBit(Cause::kCheck)},
     {"node", CauseBit(Cause::kNode)}};
 
@@ -87,7 +88,7 @@ Result<RetryCauses> ParseRetryCauses(std::string_view text) {
     if (found == std::end(kNames)) {
       return Unreadable(part,
                         "is not a cause; write one or more of exit, exit:CODES, signal, time, "
-                        "memory, check, node, separated by commas");
+                        "memory, excess, check, node, separated by commas");
     }
     wanted.causes |= found->second;
   }

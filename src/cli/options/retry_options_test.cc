@@ -60,7 +60,7 @@ TEST(RetryOptions, BadOnesAreRefused) {
        "write one of the two"},
       {{"--retry-on", "7", "l"},
        "--retry-on: '7' is not a cause; write one or more of exit, exit:CODES, signal, time, "
-       "memory, check, node, separated by commas"},
+       "memory, excess, check, node, separated by commas"},
       {{"--retry-memory", "x2", "l"},
        "--retry-memory multiplies the tasks' memory; add --memory SIZE"},
       {{"--memory", "1G", "--max-memory", "2G", "l"},

@@ -109,6 +109,7 @@ struct RunOptions {
   JobSettings settings;   // all of it that is typed; cwd, rows and command are the caller's
   std::string cwd;        // --cwd as typed; empty: where spate was started
   bool pipefail = false;  // --pipefail; settings.shell has it already
+  bool no_ulimits = false;
 
   uint64_t keep_output = kKeepOutput;
   std::string state_dir;  // --state; empty: by the environment

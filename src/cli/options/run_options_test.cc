@@ -131,6 +131,30 @@ Cases LateCases() {
   };
 }
 
+Cases LimitCases() {
+  return {
+      {"max-processes",
+       {{"--max-processes", "50"}, [](auto& o) { return o.settings.max_processes == 50; }}},
+      {"max-open-files",
+       {{"--max-open-files", "64"},
+        [](auto& o) {
+          return o.settings.limits == std::vector<ProcessLimit>{{LimitKind::kOpenFiles, 64}};
+        }}},
+      {"max-core",
+       {{"--max-core", "0"},
+        [](auto& o) {
+          return o.settings.limits == std::vector<ProcessLimit>{{LimitKind::kCoreBytes, 0}};
+        }}},
+      {"on-excess",
+       {{"--on-excess", "cpu=kill", "--on-excess", "stop,memory=warn"},
+        [](auto& o) {
+          return o.settings.on_excess_cpu == OnExcess::kKill &&
+                 o.settings.on_excess_memory == OnExcess::kWarn &&
+                 o.settings.on_excess_processes == OnExcess::kStop;
+        }}},
+  };
+}
+
 // Every option of `run` in the table is understood and changes something that can be seen.
 TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
   Cases cases = {
@@ -233,9 +257,11 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {"comment", {{"--comment", "c"}, [](auto& o) { return o.settings.comment == "c"; }}},
       {"name", {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
       {"hub", {{"--hub"}, [](auto& o) { return o.hub; }}},
+      {"no-ulimits", {{"--hub", "--no-ulimits"}, [](auto& o) { return o.no_ulimits; }}},
       {"access", {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
   };
   cases.merge(LateCases());
+  cases.merge(LimitCases());
   const std::set<std::string_view> kWhereAndWhich = {
       "pool", "key", "after", "like", "priority", "weight", "label", "on", "not-on"};
   for (const Option* option : OptionsOf(kRunWords)) {
@@ -303,7 +329,7 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--retries", "-1"}, "--retries: '-1' is not a whole number from 0 to 10,000"},
       {{"--retry-on", "exit,sig"},
        "--retry-on: 'sig' is not a cause; write one or more of exit, exit:CODES, signal, time, "
-       "memory, check, node, separated by commas"},
+       "memory, excess, check, node, separated by commas"},
       {{"--halt", "now"},
        "--halt: 'now' is not supported; write never, or WHEN,WHAT=N or N% with WHEN soon or now "
        "and WHAT fail, success or done, such as now,fail=1 or soon,done=50%"},
@@ -458,6 +484,16 @@ TEST(RunOptionsTest, LeftoversAreWaitedFor) {
   for (const auto& [argv, what, wait] : kCases) {
     EXPECT_EQ(Good(argv).settings.leftovers, what);
     EXPECT_EQ(Good(argv).settings.leftovers_wait, wait);
+  }
+}
+
+TEST(RunOptionsTest, ActionsAtAnExcess) {
+  for (const auto& [value, error] : std::map<std::string, std::string>{
+           {"pause", "is not supported; write warn, stop or kill, or memory=stop,cpu=warn"},
+           {"disk=stop",
+            "does not name a resource; write cpu, memory or processes, as in cpu=stop"},
+       }) {
+    EXPECT_EQ(Wrong({"--on-excess", value, "l"}), "--on-excess: '" + value + "' " + error);
   }
 }
 

@@ -154,6 +154,24 @@ Result<LeftoversRule> ParseLeftovers(std::string_view text) {
   return LeftoversRule{Leftovers::kWait, wait};
 }
 
+Result<ExcessRule> ParseExcessRule(std::string_view text) {
+  ExcessRule rule;
+  const size_t equals = text.find('=');
+  if (equals != text.npos) {
+    rule.of = FromWord<Resource>(text.substr(0, equals));
+    if (!rule.of) {
+      return Bad(text, "does not name a resource; write cpu, memory or processes, as in cpu=stop");
+    }
+  }
+  const std::string_view word = equals == text.npos ? text : text.substr(equals + 1);
+  auto action = FromWord<OnExcess>(word);
+  if (!action || action == OnExcess::kUsual) {
+    return Bad(text, "is not supported; write warn, stop or kill, or memory=stop,cpu=warn");
+  }
+  rule.action = *action;
+  return rule;
+}
+
 Result<LoadBound> ParseLoadBound(std::string_view text) {
   bool percent = text.ends_with('%');
   auto value = PlainNumber(percent ? text.substr(0, text.size() - 1) : text);

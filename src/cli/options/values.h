@@ -49,6 +49,14 @@ struct LeftoversRule {
 };
 Result<LeftoversRule> ParseLeftovers(std::string_view text);
 
+// --on-excess: an action for every resource, or for one (memory=stop).
+struct ExcessRule {
+  OnExcess action = OnExcess::kKill;
+  std::optional<Resource> of;
+  friend bool operator==(const ExcessRule&, const ExcessRule&) = default;
+};
+Result<ExcessRule> ParseExcessRule(std::string_view text);
+
 // --max-load: a number, or a part of the cores (percent > 0).
 struct LoadBound {
   double load = 0;

@@ -80,7 +80,10 @@ std::string WhoTakes(std::string_view name, CommandList all) {
     }
   }
   if (takers.size() > kNamed) takers = {takers.begin(), takers.begin() + kNamed};
-  return fmt::format("{}", fmt::join(takers, " and "));
+  if (takers.size() < 2) return takers.empty() ? "" : takers.front();
+  const std::string last = std::exchange(takers.back(), "");
+  takers.pop_back();
+  return fmt::format("{} and {}", fmt::join(takers, ", "), last);
 }
 
 // The parser leaves "-rob" of "-frob", where -f is an option; a single letter is shown alone.

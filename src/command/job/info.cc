@@ -22,10 +22,13 @@
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
+#include "present/text/limit_text.h"
 #include "present/text/reason_json.h"
 #include "present/text/running_text.h"
+#include "present/text/size_text.h"
 #include "present/text/slowed_text.h"
 #include "present/text/start_text.h"
+#include "present/why.h"
 #include "view/failures.h"
 #include "view/summary.h"
 #include "view/task_text.h"
@@ -195,10 +198,21 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page&
   if (details.priority != 0) page.Field("priority", fmt::format("{}", details.priority));
   const Duration time = details.newest.needs.time;
   if (time.ns > 0) page.Field("time limit", FormatDuration(time));
+  if (details.time_limit) {
+    page.Field("changed", "time limit " + FormatDuration(*details.time_limit));
+  }
+  for (const ChangedTask& task : details.changed) {
+    page.Field(&task == details.changed.data() && !details.time_limit ? "changed" : "",
+               fmt::format("task {}: {}", task.index + 1, present::ResizeText(task.change)));
+  }
+  if (const uint64_t more = details.changed_tasks - details.changed.size(); more > 0) {
+    page.Field("", fmt::format("and {}", present::CountOf(more, "more running task")));
+  }
   if (details.newest.deadline) {
     page.Field("deadline", call.FullTimeText(*details.newest.deadline));
   }
   page.Field("bound by", WordOf(details.newest.bound));
+  page.Field("limits", present::LimitsText(details.newest.needs, details.limits));
   page.Field("not passed", NotPassedText(details.foreign));
 }
 
@@ -373,6 +387,14 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
        present::RunningLines(running, call.now(), /*with_task=*/true, uses)) {
     page.Field(std::exchange(label, ""), line);
   }
+  label = "enforced";
+  for (const std::string& line : present::EnforcedLines(running, uses)) {
+    page.Field(std::exchange(label, ""), line);
+  }
+  label = "excess";
+  for (const ExcessFacts& each : details.excesses) {
+    page.Field(std::exchange(label, ""), present::ExcessText(each.task, each.excess));
+  }
   label = fmt::format("start of {}", details.story_task);
   for (const std::string& line : present::StartLines(details.story, StartOf(details, now))) {
     page.Field(std::exchange(label, ""), line);
@@ -450,6 +472,9 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
       "retries", retry.retries, "retry_on", RetryOnText(retry), "retry_elsewhere", retry.elsewhere,
       "retry_memory", retry.memory_growth, "max_memory", retry.max_memory, "priority",
       details.priority, "time_limit", OrNull(time.ns > 0, time));
+  present::AddFields(line, "limits", details.limits, "excesses", details.excesses, "changed",
+                     details.changed, "changed_tasks", details.changed_tasks, "changed_time_limit",
+                     details.time_limit);
   AddClassFields(line, details.newest);
   AddStatistics(line, details);
   auto command = [](bool helps, auto text) { return helps ? OrNull(text()) : std::nullopt; };

@@ -481,16 +481,18 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(jobs[1]["state"], "damaged");
   EXPECT_TRUE(jobs[1]["created"].is_null());
   std::string info = Out("job info", {"1", "--output", "json"});
-  EXPECT_EQ(KeysOf(info),
-            std::string(kJobKeys) +
-                " held held_since stop stopped_tasks release_command set_aside waits reasons "
-                "left_running "
-                "start_news start_news_task running_tasks withdrawn not_passed comment retries "
-                "retry_on retry_elsewhere retry_memory max_memory priority time_limit gang "
-                "deadline bound attempts failures blamed median_wall total_wall total_user "
-                "total_system peak_memory peak_task first_start last_end "
-                "tasks_per_second output_kept bytes resume_command retry_command "
-                "retry_elsewhere_command");
+  EXPECT_EQ(
+      KeysOf(info),
+      std::string(kJobKeys) +
+          " held held_since stop stopped_tasks parted release_command set_aside waits reasons "
+          "left_running "
+          "start_news start_news_task running_tasks withdrawn not_passed comment retries "
+          "retry_on retry_elsewhere retry_memory max_memory priority time_limit limits "
+          "excesses changed changed_tasks changed_time_limit gang "
+          "deadline bound attempts failures blamed median_wall total_wall total_user "
+          "total_system peak_memory peak_task first_start last_end "
+          "tasks_per_second output_kept bytes resume_command retry_command "
+          "retry_elsewhere_command");
   auto job = Lines(info).at(0);
   EXPECT_EQ(job["failures"][0],
             nlohmann::json::parse(R"({"cause":"exit","status":3,"count":1,"tasks":[3]})"));

@@ -13,6 +13,7 @@
 #include "command/history_call.h"
 #include "present/json/json_fields.h"
 #include "present/text/end_text.h"
+#include "present/text/size_text.h"
 #include "view/task_text.h"
 #include "wire/questions.h"
 
@@ -49,6 +50,15 @@ void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
                        counts.failed, "cancelled", counts.cancelled, "unknown", counts.unknown);
   } else if (event.what == "held" || event.what == "cancelled") {
     present::AddFields(line, "reason", event.reason);
+  } else if (event.excess) {
+    present::AddFields(line, "task", event.task, "resource", event.excess->what, "action",
+                       event.excess->done, "used", event.excess->used, "limit",
+                       event.excess->limit);
+  } else if (event.to) {
+    present::AddFields(line, "tasks", event.tasks, "task",
+                       present::OrNull(event.task > 0, event.task), "from", event.from, "to",
+                       event.to, "by", event.by, "at", event.at, "reason",
+                       present::OrNull(event.reason));
   } else if (event.tasks > 0) {
     present::AddFields(line, "tasks", event.tasks);
   }
@@ -66,6 +76,21 @@ std::string EventText(const wire::EventFacts& event) {
   }
   if (event.clock) {
     return "the hub's clock was " + FormatClockStep(event.clock->from, event.clock->to);
+  }
+  if (event.excess) {
+    return fmt::format(
+        "task {} {} {}{}", TaskId(event.job, event.task - 1), EscapeForScreen(event.what),
+        event.what == "stopped" ? "because it " : "its request: ", TextOf(*event.excess));
+  }
+  if (event.to) {
+    const bool is_one = event.task > 0;
+    return fmt::format(
+        "{} {}{}: {} by {}{}", is_one ? "task" : "job",
+        is_one ? TaskId(event.job, event.task - 1) : fmt::format("{}", event.job.value),
+        is_one ? "" : fmt::format(", {}", present::CountOf(event.tasks, "task")),
+        EscapeForScreen(event.what), EscapeForScreen(event.by),
+        fmt::format(": {}{}{}", present::SizeText(*event.to, event.from),
+                    event.reason.empty() ? "" : ": ", EscapeForScreen(event.reason)));
   }
   std::string text = fmt::format("job {} {}", event.job.value, EscapeForScreen(event.what));
   if (event.what == "accepted") {
@@ -129,8 +154,11 @@ extern const Command kSpateEvents = {
     .name = "events",
     .summary = "print what happens to the jobs of a hub",
     .details =
-        "Events are the acceptance, hold, release, cancellation and end of a job, the end of each "
-        "attempt of a task, and each change of the hub's clock. They are printed in the order in "
+        "Events are the acceptance, hold, release, cancellation and end of a job, what people do "
+        "to "
+        "its tasks (stop, kill, signal, change), the end of each attempt of a task, the first time "
+        "that a task uses more than it asked for, and each change of the hub's clock. They are "
+        "printed in the order in "
         "which they became durable. You see the events of your own jobs; an administrator sees "
         "all. Each event has a position: a program that stopped can continue with --since POSITION "
         "without missing events. Jobs that are damaged or were removed have no events.",

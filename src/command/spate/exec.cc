@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes32.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/main.h"
@@ -18,21 +17,17 @@
 #include "cli/options/shared.h"
 #include "command/history_call.h"
 #include "command/job/output.h"
-#include "core/model/visit.h"
-#include "os/environment.h"
+#include "command/spate/visiting.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
-#include "os/terminal.h"
 #include "present/advice.h"
 #include "remote/client.h"
-#include "remote/visit.h"
+#include "remote/forwarded_ports.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
 namespace {
 
-// ssh's code for an error of the connection, not of the command.
-constexpr int kOwnFailure = 255;
 constexpr size_t kMostAtOnce = 250;  // each has six descriptors
 
 constexpr Option kExecRank = {.names = "rank",
@@ -51,71 +46,28 @@ constexpr Option kExecPipes = {.names = "no-terminal",
                                .heading = Heading::kSelect,
                                .help = "use pipes even where this is a terminal"};
 
+constexpr Option kExecPort = {
+    .names = "port",
+    .letters = "L",
+    .argument = "[HERE:]PORT",
+    .heading = Heading::kSelect,
+    .help = "forward a local port to PORT on the task's node",
+    .more =
+        "HERE is a port of 127.0.0.1 (default: the same; 0: any free one), which all accounts of "
+        "this machine reach, or the path of a socket, which only you can open. May be repeated. "
+        "Without a command it lasts until Ctrl-C."};
 struct Place {
   uint32_t job = 0;
   uint32_t task = 0;  // from 1
   std::string Id() const { return fmt::format("{}.{}", job, task); }
 };
 
-// One visit: its way is asked for, then the command runs there.
-class Visit {
- public:
-  Visit(os::RealLoop& loop, const EnterTask::Answer& way, remote::Client::Options options,
-        remote::Client::Done done)
-      : ticket_(
-            remote::VisitTicket(Bytes32FromHex(way.secret).value_or(Bytes32{}), way.node,
-                                remote::ParseLobbies(way.at).value_or(std::vector<os::Address>()))),
-        client_(loop, ticket_, std::move(options), std::move(done)) {}
-  remote::Client& client() { return client_; }
-
- private:
-  const remote::Ticket ticket_;
-  remote::Client client_;
-};
-
-remote::Client::Options OptionsOf(const EnterTask::Answer& way, remote::StartWords words) {
-  return {.node = way.node,
-          .command = {},
-          .words = std::move(words),
-          .place = fmt::format("with task {}.{}", way.job.value, way.task),
-          .silence = remote::kVisitSilence,
-          .patience = Duration::Seconds(10)};
-}
-
-Result<EnterTask::Answer> Enter(HistoryCall& call, TasksOfJob task, uint32_t rank) {
-  return client::QueryOne(*TRY(call.Whom()), EnterTask{std::move(task), rank});
-}
-
-// Signals go to the command; a second one ends this program.
-void PassSignals(os::RealLoop& loop, const std::function<bool(int)>& pass) {
-  for (int signo : {os::kSignalHup, os::kSignalInt, os::kSignalQuit, os::kSignalTerm}) {
-    loop.OnSignal(signo, [&pass, signo, asked = false]() mutable {
-      if (std::exchange(asked, true) || !pass(signo)) os::DieOfSignal(signo);
-    });
+Result<std::vector<remote::PortWish>> PortsOf(const Words& words) {
+  std::vector<remote::PortWish> ports;
+  for (const std::string& typed : words.All(kExecPort)) {
+    ports.push_back(TRY(remote::ParsePortWish(typed)));
   }
-}
-
-Result<int> ExecInOne(HistoryCall& call, TasksOfJob task, uint32_t rank, bool terminal) {
-  const auto way = TRY(Enter(call, std::move(task), rank));
-  remote::StartWords words{.words = call.words().rest, .window = std::nullopt, .term = {}};
-  if (terminal) {
-    words.window = os::WindowOf(os::kStdin);
-    words.term = os::Environment::OfProcess().GetOr("TERM", "");
-  }
-  os::IgnoreSignal(os::kSignalPipe);
-  auto loop = TRY(os::RealLoop::Create());
-  Result<int> code = 0;
-  Visit visit(*loop, way, OptionsOf(way, std::move(words)), [&](Result<int> ended) {
-    code = std::move(ended);
-    loop->Stop();
-  });
-  const std::function<bool(int)> pass = [&](int signo) { return visit.client().Signal(signo); };
-  PassSignals(*loop, pass);
-  if (terminal) loop->OnSignal(os::kSignalWindow, [&] { visit.client().Resize(); });
-  loop->Run();
-  if (code) return *code;
-  call.Report(code.error());
-  return kOwnFailure;
+  return ports;
 }
 
 // ---- All tasks of a job ------------------------------------------------------------------------
@@ -190,11 +142,12 @@ class Everywhere {
 
 Status Everywhere::Begin(const Place& place) {
   const auto way = TRY(
-      Enter(call_, {.job = place.job, .ranges = {{place.task, place.task, 1}}, .names = {}}, 0));
+      QueryWay(call_, {.job = place.job, .ranges = {{place.task, place.task, 1}}, .names = {}}, 0));
   One& one = all_.emplace_back(loop_, place.Id());
   TRY(one.out.Open());
   TRY(one.err.Open());
-  auto options = OptionsOf(way, {.words = call_.words().rest, .window = std::nullopt, .term = {}});
+  auto options =
+      VisitOptions(way, {.words = call_.words().rest, .window = std::nullopt, .term = {}});
   options.in = -1;
   options.out = one.out.fd();
   options.err = one.err.fd();
@@ -207,7 +160,7 @@ Status Everywhere::Begin(const Place& place) {
 
 void Everywhere::Fail(const Place& place, const Error& error) {
   call_.Report(Error{error.kind, fmt::format("{}: {}", place.Id(), error.message)});
-  if (code_ == kExitSuccess) code_ = kOwnFailure;
+  if (code_ == kExitSuccess) code_ = kVisitFailure;
 }
 
 void Everywhere::Ended(const Place& place, One& one, Result<int> code) {
@@ -270,16 +223,18 @@ Result<TasksOfJob> NamedTask(HistoryCall& call) {
 
 Result<int> Exec(HistoryCall& call) {
   const Words& words = call.words();
-  if (words.rest.empty()) {
+  if (words.rest.empty() && (!words.Has(kExecPort) || words.Has(kExecAll))) {
     return Fail(ErrorKind::kInvalid, "write the command behind --, as in: spate exec 12.3 -- ps");
   }
   TasksOfJob task = TRY(NamedTask(call));
   const auto rank = TRY(RankOf(words, kExecRank));
+  auto ports = TRY(PortsOf(words));
   std::vector<Place> running;
   if (task.all) running = TRY(RunningTasks(call, task));
   if (words.Has(kExecAll)) {
     if (!task.all) return Fail(ErrorKind::kInvalid, "--all: name a job, not a task");
     if (rank) return Fail(ErrorKind::kInvalid, "--rank goes with one task, --all with a job");
+    if (words.Has(kExecPort)) return Fail(ErrorKind::kInvalid, "-L goes with one task only");
     if (running.size() > kMostAtOnce) {
       return Fail(ErrorKind::kInvalid,
                   fmt::format("{} tasks run; at most {} can be entered at once", running.size(),
@@ -295,11 +250,12 @@ Result<int> Exec(HistoryCall& call) {
                             running.size(), running.front().job, running.front().Id()));
   }
   if (task.all) task = {.job = running[0].job, .ranges = {{running[0].task, running[0].task, 1}}};
-  const auto here = os::Environment::OfProcess();
-  const bool terminal = !words.Has(kExecPipes) &&
-                        os::LookAtTerminal(os::kStdin, here).is_terminal &&
-                        os::LookAtTerminal(os::kStdout, here).is_terminal;
-  return ExecInOne(call, std::move(task), rank.value_or(0), terminal);
+  return VisitTask(call,
+                   {.task = std::move(task),
+                    .rank = rank.value_or(0),
+                    .words = words.rest,
+                    .terminal = !words.Has(kExecPipes) && !words.rest.empty() && IsAtTerminal(),
+                    .ports = std::move(ports)});
 }
 
 }  // namespace
@@ -321,12 +277,12 @@ extern const Command kSpateExec = {
         "`spate node start --gang-port` says at which port.",
     .examples = {{{"spate exec 12.3 -- ps -ef", "what runs there"},
                   {"spate exec 12.3 -- bash", "a shell in the task's folder"},
-                  {"spate exec 12.1 --rank 3 -- gdb -p 4711", "at rank 3 of a gang"},
+                  {"spate exec 12.3 -L 8888", "its node's port 8888 becomes ours"},
                   {"spate exec 12 --all -- nvidia-smi", "in all running tasks of job 12"}}},
     .words_min = 1,
     .words_max = 1,
     .takes_command = true,
-    .options = {{opt::kState, kExecRank, kExecAll, kExecPipes, opt::kWhose, opt::kAt}},
+    .options = {{opt::kState, kExecRank, kExecAll, kExecPipes, kExecPort, opt::kWhose, opt::kAt}},
     .run = LookAtJobs<Exec>,
 };
 

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/main.h"
@@ -19,6 +22,7 @@
 #include "cli/options/words.h"
 #include "command/spate/top_keys.h"
 #include "command/spate/top_view.h"
+#include "command/steering.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -42,13 +46,19 @@ constexpr std::string_view kClearLine = "\x1b[K";
 
 class TopScreen {
  public:
-  TopScreen(client::HubCall& call, const client::HubSetting& setting, bool colour)
-      : call_(call), loop_(*setting.loop), here_(setting.here), colour_(colour) {}
+  TopScreen(client::HubCall& call, const client::HubSetting& setting, const Words& words,
+            bool colour)
+      : call_(call), loop_(*setting.loop), here_(setting.here), words_(words), colour_(colour) {}
   Result<int> Run();
 
  private:
   void Watch();
   void Read();
+  void Press(TopKey key);
+  void Type(char byte);
+  void ShowLine();
+  void Steer();
+  Result<int> SteerBy(const HubScreen& screen, Steering what, std::string_view line);
   void LookAtProcesses();
   void Draw();
   void Quit(int code);
@@ -56,9 +66,12 @@ class TopScreen {
   client::HubCall& call_;
   os::RealLoop& loop_;
   const client::Surroundings& here_;
+  const Words& words_;
   const bool colour_;
   TopView view_;
   TopKeys keys_;
+  // An order that is being typed, and one that is to be given when the hub is not being asked.
+  std::optional<std::pair<Steering, TopLine>> typed_, entered_;
   int code_ = kExitSuccess;
 };
 
@@ -74,11 +87,84 @@ void TopScreen::Read() {
     loop_.Unwatch(os::kStdin);
     return Quit(kExitHangup);
   }
-  for (TopKey key : keys_.Feed({bytes.data(), *size})) {
-    if (key == TopKey::kQuit) return Quit(kExitSuccess);
-    view_.Press(key);
+  for (size_t i = 0; i < *size && !call_.interrupted(); ++i) {
+    if (typed_) {
+      Type(bytes[i]);
+      continue;
+    }
+    for (TopKey key : keys_.Feed({&bytes[i], 1})) Press(key);
   }
   Draw();
+}
+
+// Questions on the last line, by Steering.
+constexpr const char* kPrompts[] = {"stop which job, or task JOB.TASK? ",
+                                    "continue which job, or task JOB.TASK? ",
+                                    "kill which job, or task JOB.TASK? ",
+                                    "which signal, and to which job, task or process (USR1 12)? "};
+
+void TopScreen::Press(TopKey key) {
+  switch (key) {
+    case TopKey::kQuit:
+      return Quit(kExitSuccess);
+    case TopKey::kStop:
+    case TopKey::kContinue:
+    case TopKey::kKill:
+    case TopKey::kSignal:
+      typed_ = {static_cast<Steering>(static_cast<int>(key) - static_cast<int>(TopKey::kStop)), {}};
+      return ShowLine();
+    default:
+      return view_.Press(key);
+  }
+}
+
+void TopScreen::Type(char byte) {
+  const TopLine::Now now = typed_->second.Feed(byte);
+  if (now == TopLine::Now::kEntered) entered_ = typed_;
+  if (now != TopLine::Now::kTyping) typed_.reset();
+  ShowLine();
+}
+
+void TopScreen::ShowLine() {
+  if (!typed_) return view_.SetLastLine(entered_ ? "..." : "");
+  view_.SetLastLine(kPrompts[static_cast<size_t>(typed_->first)] + typed_->second.text() + "_");
+}
+
+// Does what the command does; its report stays on the last line until the next order.
+void TopScreen::Steer() {
+  const auto [what, line] = *std::exchange(entered_, std::nullopt);
+  std::string said;
+  const HubScreen screen{.hub = call_,
+                         .words = words_,
+                         .write_err =
+                             [&said](std::string_view text) {
+                               if (!said.empty()) said += "; ";
+                               said += text.substr(0, text.find('\n'));
+                             },
+                         .pause = [this](Duration time) { call_.Pause(time); }};
+  auto done = SteerBy(screen, what, line.text());
+  if (!done) said = "spate: " + present::TextOf(done.error());
+  if (!typed_) view_.SetLastLine(EscapeForScreen(said));
+}
+
+Result<int> TopScreen::SteerBy(const HubScreen& screen, Steering what, std::string_view line) {
+  std::vector<std::string> words;
+  for (const auto& word : std::views::split(line, ' ')) {
+    if (!word.empty()) words.emplace_back(word.begin(), word.end());
+  }
+  int signal = 0;
+  if (what == Steering::kSignal && !words.empty()) {
+    signal = os::SignalNumber(words.front());
+    if (signal <= 0) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("'{}' is not a signal; write a name or number, such as USR1 or 10",
+                              EscapeForScreen(words.front())));
+    }
+    words.erase(words.begin());
+  }
+  auto question = TRY(SteerOf(screen, what, words));
+  question.signal = signal;
+  return cli::Steer(screen, std::move(question), WordOf(what));
 }
 
 void TopScreen::Draw() {
@@ -122,6 +208,8 @@ Result<int> TopScreen::Run() {
     if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
     view_.SetTrouble(snapshot ? "" : present::TextOf(snapshot.error()));
     if (snapshot && view_.shows_processes()) LookAtProcesses();
+    if (snapshot && entered_) Steer();
+    if (call_.interrupted()) break;
     Draw();
     call_.Pause(kTopEvery);
   }
@@ -167,7 +255,7 @@ Result<int> RunTop(const Words& words, bool once, bool& hung) {
   hung = call.hung();
   TRY(connected);
   if (!screen) return PrintOnce(call, setting, form, facts);
-  return TopScreen(call, setting, facts.may_colour).Run();
+  return TopScreen(call, setting, words, facts.may_colour).Run();
 }
 
 }  // namespace
@@ -181,7 +269,8 @@ extern const Command kSpateTop = {
     .details =
         "On a terminal, the display is updated every second. q quits; n and j show only the nodes "
         "or only the jobs (press again for both), p the processes of your tasks; arrows, PgUp and "
-        "PgDn scroll. If the hub "
+        "PgDn scroll. s stops, c continues and k kills a job or task, g sends a signal: each asks "
+        "for an ID, and Esc cancels. If the hub "
         "disconnects, spate top waits for it. Elsewhere, it prints the current state once. "
         "--output json prints one object per line. Only administrators see the names of other "
         "users' jobs.",

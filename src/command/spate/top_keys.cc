@@ -21,6 +21,14 @@ std::optional<TopKey> OfByte(char byte) {
       return TopKey::kJobs;
     case 'p':
       return TopKey::kProcesses;
+    case 's':
+      return TopKey::kStop;
+    case 'c':
+      return TopKey::kContinue;
+    case 'k':
+      return TopKey::kKill;
+    case 'g':
+      return TopKey::kSignal;
     default:
       return std::nullopt;
   }
@@ -62,6 +70,19 @@ std::vector<TopKey> TopKeys::Feed(std::string_view bytes) {
     if (key) keys.push_back(*key);
   }
   return keys;
+}
+
+TopLine::Now TopLine::Feed(char byte) {
+  constexpr char kBackspace = '\x7f', kCtrlH = '\x08';
+  constexpr size_t kLongestLine = 200;
+  if (byte == '\r' || byte == '\n') return text_.empty() ? Now::kGivenUp : Now::kEntered;
+  if (byte == kEscape || byte == kCtrlC || byte == kCtrlD) return Now::kGivenUp;
+  if (byte == kBackspace || byte == kCtrlH) {
+    if (!text_.empty()) text_.pop_back();
+  } else if (byte >= ' ' && byte < kBackspace && text_.size() < kLongestLine) {
+    text_ += byte;
+  }
+  return Now::kTyping;
 }
 
 }  // namespace spate::cli

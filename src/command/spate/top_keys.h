@@ -7,7 +7,20 @@
 
 namespace spate::cli {
 
-enum class TopKey : uint8_t { kQuit, kUp, kDown, kPageUp, kPageDown, kNodes, kJobs, kProcesses };
+enum class TopKey : uint8_t {
+  kQuit,
+  kUp,
+  kDown,
+  kPageUp,
+  kPageDown,
+  kNodes,
+  kJobs,
+  kProcesses,
+  kStop,
+  kContinue,
+  kKill,
+  kSignal
+};
 
 class TopKeys {
  public:
@@ -16,6 +29,17 @@ class TopKeys {
 
  private:
   std::string begun_;  // of an escape sequence
+};
+
+// A line that the user types, with Backspace; Esc and Ctrl-C give it up.
+class TopLine {
+ public:
+  enum class Now : uint8_t { kTyping, kEntered, kGivenUp };
+  Now Feed(char byte);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 }  // namespace spate::cli

@@ -21,6 +21,7 @@ TEST(TopKeys, KnowsThemWhole) {
   for (const Case& each : std::vector<Case>{{{"q"}, {kQuit}},
                                             {{"\x03"}, {kQuit}},
                                             {{"njx"}, {kNodes, kJobs}},
+                                            {{"sckg"}, {kStop, kContinue, kKill, kSignal}},
                                             {{"\x1b[A\x1bOB"}, {kUp, kDown}},
                                             {{"\x1b", "[", "5", "~q"}, {kPageUp, kQuit}},
                                             {{"\x1b[6~"}, {kPageDown}},
@@ -36,6 +37,27 @@ TEST(TopKeys, KnowsThemWhole) {
     }
     EXPECT_EQ(got, each.keys) << each.pieces[0];
   }
+}
+
+TEST(TopLine, IsTyped) {
+  using enum TopLine::Now;
+  auto type = [](std::string_view bytes) {
+    TopLine line;
+    TopLine::Now now = kTyping;
+    for (char byte : bytes) now = line.Feed(byte);
+    return std::pair(now, line.text());
+  };
+  EXPECT_EQ(type("12.3"), std::pair(kTyping, std::string("12.3")));
+  EXPECT_EQ(type("13\x7f"
+                 "2\r"),
+            std::pair(kEntered, std::string("12")));
+  EXPECT_EQ(type("\x7f\x08\x01"
+                 "1\n"),
+            std::pair(kEntered, std::string("1")));
+  EXPECT_EQ(type("\r").first, kGivenUp);
+  EXPECT_EQ(type("1\x1b").first, kGivenUp);
+  EXPECT_EQ(type("1\x03").first, kGivenUp);
+  EXPECT_EQ(type(std::string(1'000, '1')).second.size(), 200u);
 }
 
 TopFacts Example() {

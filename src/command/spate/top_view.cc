@@ -17,7 +17,7 @@ namespace spate::cli {
 namespace {
 
 constexpr const char* kKeysLine =
-    "q quit   n nodes   j jobs   p processes   arrows, PgUp, PgDn scroll";
+    "q quit  n nodes  j jobs  p processes  s stop  c cont  k kill  g signal  arrows";
 constexpr uint32_t kBarColumns = 10;
 // Pools on a screen; `spate pool list` has all.
 constexpr size_t kPoolsShown = 6;
@@ -100,6 +100,10 @@ void TopView::Press(TopKey key) {
   };
   switch (key) {
     case TopKey::kQuit:
+    case TopKey::kStop:
+    case TopKey::kContinue:
+    case TopKey::kKill:
+    case TopKey::kSignal:
       return;
     case TopKey::kUp:
       offset_ -= std::min<size_t>(offset_, 1);
@@ -287,7 +291,8 @@ std::vector<std::string> TopView::Draw(const Size& size, Instant now) {
   AddList(screen, std::move(jobs), room - for_nodes, show_ != Show::kNodes);
   if (!bounded) return screen;
   screen.resize(size.rows - 1);
-  screen.push_back(present::CutToWidth(kKeysLine, size.columns));
+  const std::string last = last_line_.empty() ? kKeysLine : last_line_;
+  screen.push_back(present::CutToWidth(last, size.columns));
   return screen;
 }
 

@@ -23,6 +23,8 @@ class TopView {
   // The hub is away; empty: it is there.
   void SetTrouble(std::string why) { trouble_ = std::move(why); }
   void Press(TopKey key);
+  // In place of the line about keys; empty: that line.
+  void SetLastLine(std::string line) { last_line_ = std::move(line); }
 
   struct Size {
     uint32_t columns = 80;  // or kWholeWidth
@@ -46,6 +48,7 @@ class TopView {
   TopFacts snapshot_;
   bool has_snapshot_ = false;
   std::string trouble_;
+  std::string last_line_;
   ProcessRows processes_;
   std::vector<std::string> missing_;  // of processes
   Show show_ = Show::kBoth;

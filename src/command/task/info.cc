@@ -21,9 +21,11 @@
 #include "plan/list_places.h"
 #include "present/json/json_fields.h"
 #include "present/table/page.h"
+#include "present/text/size_text.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
 #include "present/text/running_text.h"
+#include "present/text/size_text.h"
 #include "present/text/start_text.h"
 #include "view/task_text.h"
 #include "wire/questions.h"
@@ -252,6 +254,8 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
   const TaskClass asks = at.asks.value_or(TaskClass());
   if (at.asks) page.Field("needs", NeedsText(asks.needs));
+  if (at.time_limit) page.Field("time limit", FormatDuration(*at.time_limit));
+  if (at.resize) page.Field("changed", present::ResizeText(*at.resize));
   page.Field("gang", GangText(asks.gang));
   std::string start = "start";
   for (const std::string& line : StartLinesOf(at, around.running)) {
@@ -331,6 +335,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
       present::ListOf(at.checks, CheckJson), "needs",
       at.asks ? std::optional(NeedsJson(at.asks->needs)) : std::nullopt);
   AddClassFields(line, at.asks.value_or(TaskClass()));
+  present::AddFields(line, "time_limit", at.time_limit, "change", at.resize);
   present::AddFields(line, "ends", present::ListOf(at.attempts, EndJson));
   call.Write(line);
 }

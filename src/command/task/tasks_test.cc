@@ -145,7 +145,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
       KeysOf(task),
       "type v job task state attempts tries command cwd place left_running running start_news "
       "stdin_file stdout_file stderr_file "
-      "checks needs gang deadline bound ends");
+      "checks needs gang deadline bound time_limit change ends");
   EXPECT_EQ(KeysOf(task["checks"][0]), "when kind file");
   EXPECT_EQ(KeysOf(task["needs"]), "cpus memory named");
   ASSERT_EQ(task["ends"].size(), 2u);

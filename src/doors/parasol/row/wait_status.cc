@@ -17,6 +17,7 @@ int32_t WaitStatusOf(Cause cause, int32_t status) {
     case Cause::kStopped:
       return os::kSignalTerm;
     case Cause::kMemory:
+    case Cause::kExcess:
     case Cause::kNode:
       return os::kSignalKill;
     case Cause::kCheck:

@@ -38,6 +38,15 @@ class RecentEnds final : public node::ExecutorEvents {
     next_.OnOutput(ref, stream, bytes);
   }
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override { next_.OnMemory(ref, bytes); }
+  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override {
+    next_.OnLeftRunning(ref, processes);
+  }
+  void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override {
+    next_.OnFrozen(ref, frozen, stop);
+  }
+  void OnResized(const AttemptRef& ref, const std::string& refused) override {
+    next_.OnResized(ref, refused);
+  }
 
  private:
   node::ExecutorEvents& next_;

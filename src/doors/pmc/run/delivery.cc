@@ -21,6 +21,7 @@ int StatusOf(const AttemptEnd& end) {
     case Cause::kSignal:
       return end.status;
     case Cause::kMemory:
+    case Cause::kExcess:
       return os::kSignalKill;
     default:
       return 1 << 8;

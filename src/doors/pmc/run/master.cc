@@ -185,7 +185,8 @@ Status Master::Open() {
                                          .owner = *this,
                                          .texts = std::move(texts),
                                          .state_dir = run_.state_dir,
-                                         .stepped = [this] { StopIfHeld(); }}));
+                                         .stepped = [this] { StopIfHeld(); },
+                                         .steers = true}));
   hub_ = std::move(hub);
   auto at = hub_->OpenDoor();
   talk_.Log(LogLevel::kDebug, at ? "To look at this run: spate top --at " + *at

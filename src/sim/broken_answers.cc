@@ -40,6 +40,18 @@ wire::Question Broken(Sabotage sabotage, const wire::Cancel& asked) {
   return broken;
 }
 
+wire::Question Broken(Sabotage sabotage, const wire::Steer& asked) {
+  wire::Steer broken = asked;
+  if (sabotage == Sabotage::kStopLess && asked.what == Steering::kStop) {
+    for (TasksOfJob& tasks : broken.tasks) {
+      for (NumberRange& range : tasks.ranges) range.last = range.first;
+    }
+  }
+  const bool continues = asked.what == Steering::kContinue;
+  if (sabotage == Sabotage::kForgetCont && continues) broken.what = Steering::kStop;
+  return broken;
+}
+
 wire::Question Broken(Sabotage sabotage, const wire::Retry& asked) {
   wire::Retry broken = asked;
   if (sabotage == Sabotage::kRetryLess) {
@@ -104,7 +116,7 @@ void ChangeEach(Replies& replies, const Change& change) {
 wire::Question BrokenQuestion(Sabotage sabotage, const wire::Question& asked) {
   wire::Question broken = asked;
   asked.Visit<wire::ChangeJobs, wire::Cancel, wire::Retry, wire::Forget, wire::SetUser,
-              wire::ChangeNodes, wire::AddPool>(
+              wire::ChangeNodes, wire::AddPool, wire::Steer>(
       [&](const auto& each) { broken = Broken(sabotage, each); });
   return broken;
 }

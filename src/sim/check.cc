@@ -33,6 +33,12 @@ struct QuestionName {
     text = q.dry_run ? "would retry" : "retry";
     Add(q.tasks);
   }
+  void operator()(const wire::Steer& q) {
+    constexpr const char* kWhat[] = {"stop", "cont", "kill", "signal"};
+    text = kWhat[static_cast<size_t>(q.what)];
+    Add(q.jobs);
+    for (const TasksOfJob& tasks : q.tasks) Add(tasks);
+  }
   void operator()(const wire::Withdraw& q) { text = fmt::format("withdraw {}", q.job.value); }
   void operator()(const wire::TrustNodes& q) { text = fmt::format("trust {}", q.job.value); }
   void operator()(const wire::SetUser& q) {
@@ -67,8 +73,9 @@ struct QuestionName {
 
 std::string NameOf(const wire::Question& question) {
   QuestionName name{fmt::format("question {}", question.number())};
-  question.Visit<wire::ChangeJobs, wire::Cancel, wire::Forget, wire::Retry, wire::Withdraw,
-                 wire::TrustNodes, wire::SetUser, wire::ChangeNodes>(std::ref(name));
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::Forget, wire::Retry, wire::Steer,
+                 wire::Withdraw, wire::TrustNodes, wire::SetUser, wire::ChangeNodes>(
+      std::ref(name));
   return std::move(name.text);
 }
 
@@ -89,7 +96,8 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
                     MakeAnswersCheck,  MakeOrderCheck,  MakeBoundsCheck,    MakeFairCheck,
                     MakeBlameCheck,    MakePoolsCheck,  MakeDeadlinesCheck, MakeReservationsCheck,
                     MakeStarvingCheck, MakeDemandCheck, MakePassedCheck,    MakeLivesCheck,
-                    MakeGrowthCheck,   MakeClockCheck,  MakeDisplaysCheck,  MakeRunningCheck}) {
+                    MakeGrowthCheck,   MakeClockCheck,  MakeDisplaysCheck,  MakeRunningCheck,
+                    MakeFrozenCheck}) {
     checkers_.push_back(make());
   }
 }

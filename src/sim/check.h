@@ -71,6 +71,7 @@ std::unique_ptr<Checker> MakePoolsCheck();      // pilots are asked for once, fo
 std::unique_ptr<Checker> MakeDeadlinesCheck();  // nothing starts too late, or runs too long
 std::unique_ptr<Checker> MakeClockCheck();      // times are told right, whatever clocks do
 std::unique_ptr<Checker> MakeDisplaysCheck();   // the same of times and durations that are shown
+std::unique_ptr<Checker> MakeFrozenCheck();     // what is stopped stands still, and nothing else
 std::unique_ptr<Checker> MakeRunningCheck();    // what is shown as running runs
 std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
 std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last

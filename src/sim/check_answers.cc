@@ -56,6 +56,10 @@ std::vector<JobId> JobsOf(const wire::Question& question) {
     jobs = JobsOf(cancel->jobs);
     for (const TasksOfJob& tasks : cancel->tasks) add(tasks.job);
   }
+  if (const auto steer = question.As<wire::Steer>()) {
+    jobs = JobsOf(steer->jobs);
+    for (const TasksOfJob& tasks : steer->tasks) add(tasks.job);
+  }
   return jobs;
 }
 
@@ -94,10 +98,11 @@ class AnswersCheck final : public Checker {
   struct Question {
     wire::Question question;
     std::string user;
-    std::map<JobId, std::vector<Before>> tasks;            // of the jobs that it names
-    std::map<JobId, BookedJob> jobs;                       // the same, without their tasks
-    std::map<JobId, std::pair<uint32_t, uint32_t>> turns;  // holds and releases before
-    UserRule rule;                                         // of the user that it sets
+    std::map<JobId, std::vector<Before>> tasks;             // of the jobs that it names
+    std::map<JobId, BookedJob> jobs;                        // the same, without their tasks
+    std::map<JobId, std::pair<uint32_t, uint32_t>> turns;   // holds and releases before
+    std::map<JobId, std::pair<uint32_t, uint32_t>> steers;  // stops and continuations before
+    UserRule rule;                                          // of the user that it sets
     std::set<int> calm;  // what nobody else was setting of that user
   };
   // A value that somebody may set: of a job, or of a user.
@@ -121,6 +126,7 @@ class AnswersCheck final : public Checker {
       kept.finished = job->finished;
       kept.held = job->held;
       open.turns[id] = turns_[id];
+      open.steers[id] = steers_[id];
     }
     NoteSettings(asked.id, open);
   }
@@ -180,7 +186,7 @@ class AnswersCheck final : public Checker {
     }
     open.question.Visit<wire::ChangeJobs, wire::Cancel, wire::Retry, wire::Forget, wire::SetUser,
                         wire::SetHub, wire::ChangeNodes, wire::LookAtWork, wire::LookAtJobs,
-                        wire::ExplainTasks>(
+                        wire::ExplainTasks, wire::Steer>(
         [&](const auto& asked) { Judge(scene, open, asked, *answered.answers); });
   }
 
@@ -264,14 +270,18 @@ class AnswersCheck final : public Checker {
   void Judge(const Scene& scene, const Question& open, const wire::Cancel& asked,
              const std::vector<std::string>& answers) {
     for (const auto& done : Decode(asked, answers)) {
-      for (JobId id : done.jobs.changed) {
-        const BookedJob* job = scene.book.FindJob(id);
-        if (job != nullptr && (job->cancelled || job->finished || Reopened(open, id, *job)))
-          continue;
-        Find(fmt::format("job {} is said to be cancelled, and is not", id.value));
-      }
+      CheckCancelled(scene, open, done.jobs.changed, asked.tasks);
     }
-    for (const TasksOfJob& tasks : asked.tasks) {
+  }
+
+  void CheckCancelled(const Scene& scene, const Question& open, const std::vector<JobId>& whole,
+                      const std::vector<TasksOfJob>& some) {
+    for (JobId id : whole) {
+      const BookedJob* job = scene.book.FindJob(id);
+      if (job != nullptr && (job->cancelled || job->finished || Reopened(open, id, *job))) continue;
+      Find(fmt::format("job {} is said to be cancelled, and is not", id.value));
+    }
+    for (const TasksOfJob& tasks : some) {
       const JobId id(tasks.job.value_or(0));
       auto before = open.tasks.find(id);
       const BookedJob* job = scene.book.FindJob(id);
@@ -283,6 +293,41 @@ class AnswersCheck final : public Checker {
         if (task.reopened != before->second[i].reopened) continue;
         Find(fmt::format("task {}.{} is said to be cancelled, and goes on", id.value, i + 1));
       }
+    }
+  }
+
+  void Judge(const Scene& scene, const Question& open, const wire::Steer& asked,
+             const std::vector<std::string>& answers) {
+    for (const auto& done : Decode(asked, answers)) {
+      if (asked.what == Steering::kKill) {
+        CheckCancelled(scene, open, done.jobs.changed, asked.tasks);
+      }
+      const bool stops = asked.what == Steering::kStop;
+      if (!stops && asked.what != Steering::kContinue) continue;
+      for (JobId id : done.jobs.changed) CheckSteered(scene, open, {.job = id.value}, stops);
+      for (const TasksOfJob& tasks : asked.tasks) CheckSteered(scene, open, tasks, stops);
+    }
+  }
+
+  // Without ranges: the whole job. Somebody else may have undone it.
+  void CheckSteered(const Scene& scene, const Question& open, const TasksOfJob& named, bool stops) {
+    const JobId id(*named.job);
+    const BookedJob* job = scene.book.FindJob(id);
+    auto before = open.tasks.find(id);
+    if (job == nullptr || before == open.tasks.end() || job->finished || job->cancelled) return;
+    const auto [stopped, continued] = open.steers.at(id);
+    if (stops ? continued != steers_[id].second : stopped != steers_[id].first) return;
+    const char* const is_not = stops ? "stopped, and is not" : "continued, and is stopped";
+    if (named.ranges.empty()) {
+      if (job->stopped == stops && (stops || job->stopped_tasks.empty())) return;
+      return Find(fmt::format("job {} is said to be {}", id.value, is_not));
+    }
+    for (TaskIndex i = 0; i < before->second.size(); ++i) {
+      const BookedTask& task = job->tasks[i];
+      if (!named.Contains(i + 1) || IsFinal(task.state) || task.cancelled) continue;
+      if (task.reopened != before->second[i].reopened) continue;
+      if ((job->stopped || job->stopped_tasks.contains(i)) == stops) continue;
+      Find(fmt::format("task {}.{} is said to be {}", id.value, i + 1, is_not));
     }
   }
 
@@ -437,7 +482,10 @@ class AnswersCheck final : public Checker {
   }
 
   void Note(const Scene&, const engine::Record& record) {
-    if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
+    if (const auto* steered = std::get_if<engine::JobSteered>(&record)) {
+      if (steered->what == Steering::kStop) ++steers_[steered->job].first;
+      if (steered->what == Steering::kContinue) ++steers_[steered->job].second;
+    } else if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
       ++turns_[held->job].first;
     } else if (const auto* released = std::get_if<engine::JobReleased>(&record)) {
       ++turns_[released->job].second;
@@ -485,12 +533,13 @@ class AnswersCheck final : public Checker {
   }
 
   Findings* findings_ = nullptr;
-  uint64_t id_ = 0;                                       // of the question that is judged
-  std::map<uint64_t, Question> open_;                     // that the hub has taken, in this life
-  std::map<Field, uint64_t> setting_;                     // the last one to set it
-  std::map<JobId, std::pair<uint32_t, uint32_t>> turns_;  // holds and releases
-  std::set<JobId> held_by_user_;                          // and that was acknowledged
-  std::set<JobId> gone_;                                  // forgotten
+  uint64_t id_ = 0;                                        // of the question that is judged
+  std::map<uint64_t, Question> open_;                      // that the hub has taken, in this life
+  std::map<Field, uint64_t> setting_;                      // the last one to set it
+  std::map<JobId, std::pair<uint32_t, uint32_t>> turns_;   // holds and releases
+  std::map<JobId, std::pair<uint32_t, uint32_t>> steers_;  // stops and continuations
+  std::set<JobId> held_by_user_;                           // and that was acknowledged
+  std::set<JobId> gone_;                                   // forgotten
   std::map<JobId, std::vector<engine::AttemptEnded>> ends_;
   std::map<std::string, UserRule> rules_;
   GangPolicy policy_ = GangPolicy::kFair;

@@ -102,10 +102,12 @@ class DemandCheck final : public Checker {
     uint64_t pilots = 0;
     for (const auto& [id, job] : book_.book().jobs()) {
       const std::string& user = scene.workload.job(id).user;
-      if (job.held || job.cancelled || job.finished || !TakesUser(pool.plan->offer, user)) continue;
+      if (job.held || job.cancelled || job.finished || job.stopped) continue;
+      if (!TakesUser(pool.plan->offer, user)) continue;
       std::map<TaskClass, uint64_t> tasks;
       for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
-        if (job.tasks[i].state == TaskState::kQueued) ++tasks[job.ClassOf(i)];
+        const bool waits = job.tasks[i].state == TaskState::kQueued;
+        if (waits && !job.stopped_tasks.contains(i)) ++tasks[job.ClassOf(i)];
       }
       for (const auto& [of_tasks, count] : tasks) pilots += PilotsFor(pool, of_tasks, count);
     }

@@ -1,13 +1,14 @@
 // The end of what a hub and its journal keep of pools and nodes that come and go all day. In
 // memory: nodes of pilots that are there, or were lately. In the journal: of pools that are gone
 // nothing from before the newest image. In the log: lines in proportion to what happened, and none
-// by the clock. (Bytes are not looked at; what others may have of the hub is judged by fair and
-// passed.)
+// by the clock. And questions to nodes, which may never be answered. (Bytes are not looked at; what
+// others may have of the hub is judged by fair and passed.)
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "hub/node_calls.h"
 #include "sim/check.h"
 #include "store/hub_store.h"
 #include "store/pool_codec.h"
@@ -18,6 +19,8 @@ namespace {
 // Pilots that batch systems do not name any more are searched for during an hour, and nodes that
 // were cut off are waited for.
 constexpr Duration kLately = Duration::Seconds(2 * 3600);
+// The hub's patience with nodes' answers, at most.
+constexpr Duration kCallLasts = hub::NodeCalls::kPatience + Duration::Seconds(1);
 
 class GrowthCheck final : public Checker {
  public:
@@ -40,7 +43,10 @@ class GrowthCheck final : public Checker {
                std::holds_alternative<NodeUnheard>(fact) || std::holds_alternative<Over>(fact) ||
                std::holds_alternative<Answered>(fact)) {
       ++events_;
+    } else if (std::holds_alternative<NodeAsked>(fact)) {
+      asked_.push_back(scene.now);
     } else if (const auto* holds = std::get_if<HubHolds>(&fact)) {
+      JudgeCalls(scene, *holds, findings);
       Judge(scene, *holds, findings);
     }
   }
@@ -83,7 +89,23 @@ class GrowthCheck final : public Checker {
     }
   }
 
-  int64_t pilots_ = 0;  // in the batch system
+  // Each question to a node is answered or given up in time, and its answer is bounded.
+  void JudgeCalls(const Scene& scene, const HubHolds& holds, Findings& findings) {
+    if (scene.hub->suspend) return;
+    std::erase_if(asked_, [&](Instant each) { return scene.now - each > kCallLasts; });
+    if (holds.calls > asked_.size()) {
+      findings.Add(name(), fmt::format("{} questions to nodes are under way, {} were asked lately",
+                                       holds.calls, asked_.size()));
+    }
+    const bool too_long = holds.call_bytes > hub::NodeCalls::kMostKept;
+    if (too_long || (holds.calls == 0 && holds.call_bytes > 0)) {
+      findings.Add(name(), fmt::format("{} bytes of answers of nodes are kept for {} questions",
+                                       holds.call_bytes, holds.calls));
+    }
+  }
+
+  int64_t pilots_ = 0;          // in the batch system
+  std::vector<Instant> asked_;  // questions to nodes
   std::vector<Instant> over_;
   uint64_t events_ = 0;
   size_t image_ = 0;

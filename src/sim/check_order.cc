@@ -48,8 +48,12 @@ class OrderCheck final : public Checker {
       EndWaits(scene, finished->job);
     } else if (const auto* met = std::get_if<engine::DependencyMet>(&record)) {
       EndWait(scene, met->job, met->on);
+    } else if (const auto* steered = std::get_if<engine::JobSteered>(&record)) {
+      const bool kills = steered->what == Steering::kKill && steered->tasks.empty();
+      if (kills) killed_.insert(steered->job);
     } else if (const auto* cancelled = std::get_if<engine::JobCancelled>(&record)) {
-      if (!cancelled->reason.empty() && !MayCancel(scene, cancelled->job)) {
+      const bool killed = killed_.erase(cancelled->job) > 0;
+      if (!cancelled->reason.empty() && !killed && !MayCancel(scene, cancelled->job)) {
         findings.Add(name(), fmt::format("job {} is cancelled, since {}", cancelled->job.value,
                                          cancelled->reason));
       }
@@ -103,6 +107,7 @@ class OrderCheck final : public Checker {
     const BookedJob& job = *scene.book.FindJob(leased.job);
     if (job.held) return "which is held";
     if (job.cancelled) return "which is cancelled";
+    if (job.stopped) return "which is stopped";
     if (drained_.contains(leased.node)) return "which is drained";
     if (!gang && sick_.contains(leased.node) && OtherTakes(scene, leased)) {
       return "which is set aside";
@@ -154,6 +159,7 @@ class OrderCheck final : public Checker {
 
   std::map<JobId, Outcome> outcomes_;
   std::map<std::pair<JobId, JobId>, size_t> waited_;  // so many tasks were there at a wait's end
+  std::set<JobId> killed_;                            // by somebody
   std::set<NodeId> drained_;
   std::set<NodeId> sick_;
   std::map<NodeId, Offer> offers_;

@@ -21,7 +21,7 @@ class PassedCheck final : public Checker {
 
   void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     const Options& o = *scene.hub;
-    if (!o.glutton || o.gangs || o.user_rules) return;
+    if (!o.glutton || o.gangs || o.user_rules || o.steer) return;
     if (const auto* up = std::get_if<NodeUp>(&fact)) offers_[up->node] = *up->offer;
     if (std::holds_alternative<LifeBegan>(fact)) leased_.clear();
     if (std::holds_alternative<ReplayDone>(fact)) CountLeased(scene);

@@ -217,7 +217,7 @@ class PoolsCheck final : public Checker {
   }
 
   bool IsOpen(const Scene& scene, const Pool& pool, JobId id, const BookedJob& job) {
-    if (job.held || job.cancelled || job.finished) return false;
+    if (job.held || job.cancelled || job.finished || job.stopped) return false;
     const std::string& user = scene.workload.job(id).user;
     if (pool.plan->user != "*" && pool.plan->user != user) return false;
     if (job.policy.max_running > 0 && leased_[id] >= job.policy.max_running) return false;
@@ -235,6 +235,7 @@ class PoolsCheck final : public Checker {
     if (job == nullptr || !IsOpen(scene, pool, ref.job, *job)) return false;
     if (ref.index >= job->tasks.size()) return false;
     if (job->tasks[ref.index].state != TaskState::kQueued) return false;
+    if (job->stopped_tasks.contains(ref.index)) return false;
     if (auto waits = job->parents.find(ref.index); waits != job->parents.end()) {
       for (TaskIndex parent : waits->second) {
         if (job->tasks[parent].state != TaskState::kSucceeded) return false;

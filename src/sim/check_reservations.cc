@@ -25,7 +25,7 @@ class ReservationsCheck final : public Checker {
     // Not judged: options that start tasks later than the hub thinks, or end a job's turn.
     bool judged = o.gangs && o.estimates == Estimates::kRight && !o.start_delay && !o.load_bound &&
                   !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules &&
-                  !o.roomless && !o.stream;
+                  !o.roomless && !o.stream && !o.steer;
     if (!judged || o.slow_disk()) return;
     const auto* decided = std::get_if<Decided>(&fact);
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) away_.erase(heard->node);
@@ -67,7 +67,8 @@ class ReservationsCheck final : public Checker {
   // Gangs of its job avoid the node for a while.
   static bool IsFailure(const engine::AttemptEnded& ended) {
     const Cause cause = ended.end.cause;
-    return IsOfProgram(cause) || cause == Cause::kStart || cause == Cause::kMemory;
+    return IsOfProgram(cause) || cause == Cause::kStart || cause == Cause::kMemory ||
+           cause == Cause::kExcess;
   }
   static bool ExcusesRecord(const engine::Record& record) {
     return std::holds_alternative<engine::NodeDrained>(record) ||

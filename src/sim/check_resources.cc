@@ -55,6 +55,13 @@ class ResourcesCheck final : public Checker {
       nodes_[up->node] = {*up->offer, {}};
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
       Begin(scene, *executed, findings);
+    } else if (const auto* changed = std::get_if<AttemptChanged>(&fact)) {
+      SimNode& node = nodes_[changed->node];
+      auto user = node.slots.find(changed->slot);
+      if (user == node.slots.end() || user->second.ref != changed->ref) return;
+      user->second.needs.milli_cpus = changed->needs->milli_cpus;
+      user->second.needs.memory = changed->needs->memory;
+      CheckNode(node, changed->ref, findings);
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       nodes_[over->node].slots.erase(over->slot);
     }
@@ -68,7 +75,10 @@ class ResourcesCheck final : public Checker {
     if (job == nullptr) return;
     const TaskClass& of_task = job->ClassOf(order.ref.index);
     User user{order.ref, of_task.needs, IndicesOf(order), of_task.gang.whole};
-    if (order.part) user.needs = NeedsOfPart(user.needs, order.part->host().procs);
+    // The newest request may not have reached the node yet.
+    user.needs.milli_cpus = order.needs.milli_cpus;
+    user.needs.memory = order.needs.memory;
+    if (order.part) user.needs = NeedsOfPart(of_task.needs, order.part->host().procs);
     uint64_t asked = 0;
     for (const NamedNeed& need : user.needs.named) asked += need.count;
     if (asked != user.indices.size()) {

@@ -25,6 +25,7 @@ class StarvingCheck final : public Checker {
   void Observe(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->gangs && !scene.hub->glutton) return;
     if (scene.hub->suspend || scene.hub->load_bound || scene.hub->roomless) return;
+    if (scene.hub->steer) return;  // what is stopped keeps its node
     // A user who may run no more tasks starts none.
     if (scene.hub->user_rules || scene.hub->max_running) return;
     if (const auto* up = std::get_if<NodeUp>(&fact)) {

@@ -69,6 +69,13 @@ struct Executed {
   const node::StartOrder* order = nullptr;
   bool orphan = false;
 };
+// A running attempt may use so much from now on.
+struct AttemptChanged {
+  NodeId node;
+  AttemptRef ref;
+  uint16_t slot = 0;
+  const Needs* needs = nullptr;
+};
 // It runs no longer: by itself or by order (`end`), or because all around it was killed (null).
 struct Over {
   NodeId node;
@@ -76,6 +83,22 @@ struct Over {
   uint16_t slot = 0;
   const AttemptEnd* end = nullptr;
   const TaskOutput* output = nullptr;
+};
+// The processes of an attempt, or of a part, stand still from now on; or run on.
+struct FrozenChanged {
+  NodeId node;
+  AttemptRef ref;
+  bool frozen = false;
+};
+// Processes of it get a signal.
+struct Signalled {
+  NodeId node;
+  AttemptRef ref;
+  int32_t signal = 0;
+};
+// A hub asks a node something that the node alone knows.
+struct NodeAsked {
+  NodeId node;
 };
 struct Told {
   const engine::NoticeEnded* notice = nullptr;
@@ -178,6 +201,8 @@ struct HubHolds {
   size_t pools = 0;        // the same
   size_t pool_rows = 0;    // in its journal
   uint64_t log_lines = 0;  // of all lives
+  size_t calls = 0;        // questions to nodes that are under way
+  size_t call_bytes = 0;   // of their answers, so far
 };
 // The journal was checked after a life.
 struct JournalChecked {
@@ -193,11 +218,12 @@ struct WorldDone {
 };
 
 using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut,
-                          Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
-                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
-                          PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
-                          PoolReplayDone, PoolsCut, PoolsDue, HubHolds, RoomHeard, Asked, Answered,
-                          Forgotten, EndsTold, JournalChecked, ClockMoved, HubSuspended>;
+                          Executed, AttemptChanged, Over, Told, ToldHeld, ToldFinished, Remark,
+                          WorldDone, Decided, Acknowledged, NodeHeard, NodeUnheard, NodeProcess,
+                          PilotQueued, PilotRuns, PilotOver, PilotForgotten, PoolDecided,
+                          PoolCommitted, PoolReplayed, PoolReplayDone, PoolsCut, PoolsDue, HubHolds,
+                          RoomHeard, Asked, Answered, Forgotten, EndsTold, JournalChecked,
+                          ClockMoved, HubSuspended, FrozenChanged, Signalled, NodeAsked>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

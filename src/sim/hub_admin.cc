@@ -11,7 +11,6 @@
 namespace spate::sim {
 namespace {
 
-constexpr const char* kAdmin = "root";
 constexpr Duration kLongestAdmin = Duration::Seconds(600);
 constexpr Duration kDurableByThen = Duration::Seconds(300);  // whatever was posted
 

@@ -39,8 +39,6 @@ bool SaysHopeless(const Why& why) {
          !has({ReasonKind::kPoolPaused, ReasonKind::kPoolState});
 }
 
-JobSelector Only(JobId job) { return {.ranges = {{job.value, job.value}}}; }
-
 }  // namespace
 
 HubPeople::HubPeople(Parts parts)
@@ -97,9 +95,11 @@ void HubPeople::Begin() {
     bool at_once = parts_.options.fair || prng_.Chance(50);
     Submit(job, at_once ? Duration{} : Wait(span_));
     PlanMischief(job);
+    PlanSteering(job);
     PlanLooks(job);
   }
   PlanAdministration();
+  if (parts_.options.steer) TendStopped();
   if (parts_.options.greedy && Prng(Derive(parts_.options.seed, 42)).Chance(50)) {
     Do(Duration::Seconds(1), [](HubProcess& hub) {
       hub.StayDeaf();
@@ -304,6 +304,7 @@ void HubPeople::PlanMischief(const SimJob& job) {
   while (o.cancel && prng_.Chance(30)) CancelSome(job);
   if (o.set && prng_.Chance(50)) SetSome(job);
   if (o.withdraw && prng_.Chance(20)) WithdrawRest(job);
+  if (o.resize) ResizeSome(job);
   if (o.sick_percent > 0 && prng_.Chance(30)) {
     Query(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::TrustNodes{id}; }));
   }

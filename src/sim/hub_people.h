@@ -18,6 +18,9 @@
 
 namespace spate::sim {
 
+inline constexpr const char* kAdmin = "root";
+inline JobSelector Only(JobId job) { return {.ranges = {{job.value, job.value}}}; }
+
 class HubPeople final : public HubEvents {
  public:
   struct Parts {
@@ -72,6 +75,7 @@ class HubPeople final : public HubEvents {
   void CancelSome(const SimJob& job);
   void SetSome(const SimJob& job);
   void WithdrawRest(const SimJob& job);
+  void ResizeSome(const SimJob& job);  // hub_resizing.cc
   void RetryFailed(const SimJob& job);
   void Forget(const SimJob& job);
   void PlanLooks(const SimJob& job);
@@ -79,6 +83,16 @@ class HubPeople final : public HubEvents {
   wire::Question AnyLook(const SimJob& job);
   // A question about a job that has not ended.
   Make OfUnended(JobId job, std::function<wire::Question()> question);
+
+  // Stopping, continuing, killing and signalling (hub_steering.cc)
+  void PlanSteering(const SimJob& job);
+  wire::Steer AnySteering(const SimJob& job, Steering what);
+  void Freeze(const SimJob& job);
+  void Thaw(const SimJob& job, wire::Steer stopped);
+  // From time to time: what is stopped, though nobody means to continue it, is continued.
+  void TendStopped();
+  void Signal(const SimJob& job);
+  void LookAtProcesses(const SimJob& job);
 
   // The administrator (hub_admin.cc)
   void PlanAdministration();
@@ -116,7 +130,8 @@ class HubPeople final : public HubEvents {
   std::set<JobId> finished_;
   std::set<JobId> releasing_;
   std::map<JobId, uint32_t> retries_;
-  std::map<JobId, uint64_t> read_;  // so many of its ends
+  std::map<JobId, uint32_t> stops_;  // that somebody means to undo
+  std::map<JobId, uint64_t> read_;   // so many of its ends
   bool clearing_ = false;
   uint32_t halts_ = 8;  // after so many a job that was stopped by a rule is cancelled
 };

@@ -265,7 +265,8 @@ void HubProcess::Query(const std::string& user, wire::Question question, Heard h
   exchange.heard = [heard = std::move(heard)](const Result<Replies>& replies) {
     heard(replies ? AnswersOf(*replies) : std::unexpected(replies.error()));
   };
-  ClientOf(user).Enqueue(std::move(exchange));
+  const bool may = parts_.sabotage == Sabotage::kEverybodySteers && asked->Is<wire::Steer>();
+  ClientOf(may ? kAdministrator : user).Enqueue(std::move(exchange));
 }
 
 void HubProcess::Follow(const SimJob& job, uint64_t after,
@@ -462,7 +463,14 @@ wire::Question HubProcess::MischievousQuestion() {
   const JobId victim = jobs[prng_.Below(jobs.size())].id;
   const JobSelector job{.ranges = {{victim.value, victim.value}}};
   const TasksOfJob tasks{.job = victim.value, .all = true};
-  switch (prng_.Below(12)) {
+  switch (prng_.Below(16)) {
+    case 12:
+    case 13:
+      return wire::Steer{.jobs = job, .what = static_cast<Steering>(prng_.Below(4)), .signal = 9};
+    case 14:
+      return wire::Steer{.tasks = {tasks}, .what = Steering::kSignal, .signal = 9, .pid = 1001};
+    case 15:
+      return wire::LookAtRun{.task = {.job = victim.value, .ranges = {{1, 1}}}};
     case 0:
       return wire::ChangeJobs{.jobs = job,
                               .change = static_cast<wire::ChangeJobs::Change>(prng_.Below(4)),

@@ -9,8 +9,10 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "core/model/processes.h"
 #include "present/why.h"
 #include "sim/greed.h"
+#include "wire/field_bytes.h"
 
 namespace spate::sim {
 HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
@@ -59,6 +61,8 @@ void HubWorld::Observe(const Fact& fact) {
   }
   witness_.Observe(loop_.Now(), fact);
   Count(fact);
+  const auto* changed = std::get_if<FrozenChanged>(&fact);
+  if (changed && changed->frozen) PlanCrashWhileFrozen(changed->node.value - 1);
   const auto* executed = std::get_if<Executed>(&fact);
   const auto* over = std::get_if<Over>(&fact);
   if (!options_.liars || peace_ || !lies_.Chance(30)) return;
@@ -94,6 +98,7 @@ WorldReport HubWorld::Run() {
   }
   StartHub();
   people_.Begin();
+  if (options_.steer) KeepTelling();
   Live();
   if (hub_) EndHub(!witness_.Found());
   for (size_t i = 0; i < places_.size(); ++i) places_[i].machine->End(/*all=*/true);
@@ -123,13 +128,7 @@ void HubWorld::Live() {
 void HubWorld::LookForTheDead() {
   for (size_t i = 0; i < places_.size(); ++i) {
     if (!places_[i].machine->dead()) continue;
-    ++report_.node_crashes;
-    if (!places_[i].pilot.empty()) {
-      ExitPilot(i);
-      continue;
-    }
-    EndNode(i, !prng_.Chance(options_.adopt_percent));
-    After(Gap(), [this, i] { StartNode(i); });
+    KillNode(i);
   }
   if (!hub_) return;
   if (hub_->faults().dead()) {
@@ -181,7 +180,17 @@ void HubWorld::TellHubHolds() {
           nodes, [&](const auto& each) { return pilots_.contains(each.second.row.name); })),
       .pools = hub_->service().pools().count(),
       .pool_rows = batch_ ? disk_->PoolRows() : 0,
-      .log_lines = log_lines_ + hub_->log_lines()});
+      .log_lines = log_lines_ + hub_->log_lines(),
+      .calls = hub_->service().calls().under_way(),
+      .call_bytes = hub_->service().calls().kept_bytes()});
+}
+
+// A world in which nothing happens has few turns.
+void HubWorld::KeepTelling() {
+  After(Duration::Seconds(20), [this] {
+    TellHubHolds();
+    KeepTelling();
+  });
 }
 
 void HubWorld::MakePeace() {
@@ -375,6 +384,24 @@ void HubWorld::PlanNodeTroubles(size_t index) {
   }
 }
 
+void HubWorld::KillNode(size_t index) {
+  ++report_.node_crashes;
+  if (!places_[index].pilot.empty()) return ExitPilot(index);
+  EndNode(index, !prng_.Chance(options_.adopt_percent));
+  After(Gap(), [this, index] { StartNode(index); });
+}
+
+// A node with frozen tasks hears and says little, so it hardly dies by itself.
+void HubWorld::PlanCrashWhileFrozen(size_t index) {
+  if (node_crashes_left_ == 0 || peace_ || !lies_.Chance(20)) return;
+  --node_crashes_left_;
+  After(Duration{static_cast<int64_t>(lies_.Below(2'000'000'000))},
+        [this, index, processes = places_[index].processes] {
+          const NodeHost& place = places_[index];
+          if (!peace_ && place.processes == processes && place.machine->up()) KillNode(index);
+        });
+}
+
 void HubWorld::EndNode(size_t index, bool all) {
   NodeHost& place = places_[index];
   if (place.heard) Unheard(place);
@@ -518,7 +545,7 @@ void HubWorld::Connect(size_t index) {
   };
   auto ear = std::make_unique<Ear>(
       *place.link.first, [this, index](const wire::ToHub& said) { return Admit(index, said); }, cut,
-      sabotage_);
+      [this, id = place.machine->id()](const wire::Ask&) { Observe(NodeAsked{id}); }, sabotage_);
   place.ear = ear.get();
   service.NodeArrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
                       *owner);
@@ -599,11 +626,18 @@ bool HubWorld::Admit(size_t index, const wire::ToHub& said) {
     if (roomless && !peace_) return false;
     Observe(RoomHeard{places_[index].machine->id(), room->ref});
   }
+  if (const auto* answer = std::get_if<wire::AnswerPiece>(&said))
+    return AdmitAnswer(index, *answer);
   LieBefore(index, said);
   return true;
 }
 
 void HubWorld::Ear::Send(wire::ToNode message) {
+  if (const auto* freeze = std::get_if<wire::Freeze>(&message)) {
+    const Sabotage deaf = freeze->frozen ? Sabotage::kDeafToFreeze : Sabotage::kDeafToThaw;
+    if (sabotage_ == deaf) return;
+  }
+  if (const auto* ask = std::get_if<wire::Ask>(&message)) asked_(*ask);
   std::optional<wire::Go> early;
   const auto* lease = std::get_if<wire::Lease>(&message);
   if (sabotage_ == Sabotage::kGoEarly && lease != nullptr && lease->part != nullptr) {
@@ -611,6 +645,62 @@ void HubWorld::Ear::Send(wire::ToNode message) {
   }
   inner_.Send(std::move(message));
   if (early) inner_.Send(*early);
+}
+
+// Nodes answer late, twice or never, answer other questions, and name tasks that are not theirs.
+bool HubWorld::AdmitAnswer(size_t index, const wire::AnswerPiece& answer) {
+  if (!options_.steer || peace_ || !lies_.Chance(40)) return true;
+  auto later = [&](Duration most, wire::AnswerPiece piece) {
+    After(Duration{static_cast<int64_t>(lies_.Below(static_cast<uint64_t>(most.ns)))},
+          [this, index, state = places_[index].state, piece = std::move(piece)] {
+            NodeHost& place = places_[index];
+            if (place.state == state && place.heard && place.ear) place.ear->Inject(piece);
+          });
+  };
+  constexpr Duration kLate = Duration::Seconds(15);  // longer than the hub waits
+  ++report_.odd_answers;
+  switch (lies_.Below(5)) {
+    case 0:
+      return false;
+    case 1:
+      later(kLate, answer);
+      return false;
+    case 2:
+      later(kLate, answer);
+      return true;
+    case 3: {
+      wire::AnswerPiece other = answer;
+      other.id += 1 + lies_.Below(3);
+      later(Duration::Millis(10), std::move(other));
+      return true;
+    }
+    default:
+      if (auto listed = NameOthers(answer)) {
+        later(Duration::Millis(10), std::move(*listed));
+        return false;
+      }
+      return true;
+  }
+}
+
+// Lists of processes name all tasks that run anywhere, also those that the node does not have.
+std::optional<wire::AnswerPiece> HubWorld::NameOthers(const wire::AnswerPiece& answer) {
+  auto listed = wire::FromBytes<NodeProcesses>("an answer", answer.bytes);
+  if (!listed || listed->boot.empty()) return std::nullopt;
+  for (const auto& [id, job] : witness_.book().jobs()) {
+    for (size_t i = 0; i < job.tasks.size() && listed->attempts.size() < 50; ++i) {
+      if (job.tasks[i].state != TaskState::kLeased) continue;
+      listed->attempts.push_back({.job = id,
+                                  .task = static_cast<uint32_t>(i + 1),
+                                  .attempt = job.tasks[i].attempt.value,
+                                  .user = "",
+                                  .processes = {{.pid = 1, .command = "a lie"}}});
+    }
+  }
+  wire::AnswerPiece lie = answer;
+  lie.bytes = wire::BytesOf(*listed);
+  if (lie.bytes.size() > wire::kAnswerPiece) return std::nullopt;
+  return lie;
 }
 
 void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {

@@ -40,8 +40,12 @@ class HubWorld final : public SimBatch::Machines {
     using Before = std::function<bool(const wire::ToHub&)>;
     // `inner` is there until the hub has heard that the link is gone.
     Ear(hub::NodeChannel& inner, Before before, std::function<void(bool ends)> cut,
-        Sabotage sabotage)
-        : inner_(inner), before_(std::move(before)), cut_(std::move(cut)), sabotage_(sabotage) {}
+        std::function<void(const wire::Ask&)> asked, Sabotage sabotage)
+        : inner_(inner),
+          before_(std::move(before)),
+          cut_(std::move(cut)),
+          asked_(std::move(asked)),
+          sabotage_(sabotage) {}
     void Send(wire::ToNode message) override;
     void OnMessage(std::function<void(wire::ToHub)> receiver) override {
       receiver_ = std::move(receiver);
@@ -59,6 +63,7 @@ class HubWorld final : public SimBatch::Machines {
     hub::NodeChannel& inner_;
     const Before before_;
     const std::function<void(bool ends)> cut_;
+    const std::function<void(const wire::Ask&)> asked_;
     const Sabotage sabotage_;
     std::function<void(wire::ToHub)> receiver_;
   };
@@ -83,6 +88,7 @@ class HubWorld final : public SimBatch::Machines {
   std::string WhyStill() const;
   void CheckInvariants();
   void TellHubHolds();
+  void KeepTelling();
   // All is done: what is broken is whole again, and nothing breaks any more.
   void MakePeace();
   void Tick();
@@ -101,6 +107,8 @@ class HubWorld final : public SimBatch::Machines {
   void Know(store::NodeRow row);
   void AddMachine(Offer offer, Duration wait);
   void StartNode(size_t index);
+  void KillNode(size_t index);
+  void PlanCrashWhileFrozen(size_t index);
   void EndNode(size_t index, bool all);
   void LeaveHub(size_t index);
   void AdoptOtherName(size_t index);
@@ -124,6 +132,9 @@ class HubWorld final : public SimBatch::Machines {
   wire::ToHub MakeLie(const AttemptRef& ref);
   // The hub is about to hear it; false: it does not.
   bool Admit(size_t index, const wire::ToHub& said);
+  // The same of an answer to what the hub has asked the node.
+  bool AdmitAnswer(size_t index, const wire::AnswerPiece& answer);
+  std::optional<wire::AnswerPiece> NameOthers(const wire::AnswerPiece& answer);
   // A lie about what a node tells, in the same turn of the hub.
   void LieBefore(size_t index, const wire::ToHub& truth);
   void Unheard(NodeHost& place);

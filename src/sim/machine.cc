@@ -39,6 +39,12 @@ void Machine::Start(uint64_t crash_at) {
                         .executor = *executor_,
                         .sample_load = LoadOf(parts_.options, prng_.Next()),
                         .tell_every = parts_.tell_every,
+                        .ask_run =
+                            [executor = executor_.get()](const wire::Ask& ask, auto answered) {
+                              executor->Answer(ask, std::move(answered));
+                            },
+                        .list_processes = [executor = executor_.get()](
+                                              const auto& listed) { executor->List(listed); },
                         .no_room = RoomOf(parts_.options, parts_.loop, id_),
                         .watches_room = true},
       parts_.options.limits());

@@ -8,7 +8,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/model/processes.h"
+#include "core/model/run_look.h"
+#include "core/model/steer.h"
 #include "store/attempt_entry.h"
+#include "wire/field_bytes.h"
 
 namespace spate::sim {
 namespace {
@@ -52,14 +56,22 @@ void MockExecutor::Detach() {
   }
 }
 
+// How long it has stood still in all.
+Duration MockExecutor::StoodOf(const Slot& slot) const {
+  if (parts_.sabotage == Sabotage::kForgetFrozen) return {};
+  if (slot.frozen_at == Instant::Never()) return slot.frozen;
+  return slot.frozen + (parts_.loop.Now() - slot.frozen_at);
+}
+
 node::Adopted MockExecutor::Adopt() const {
   node::Adopted adopted;
   for (const Slot& slot : slots_) {
     if (slot.orders.empty()) continue;
     const node::StartOrder& order = slot.orders.front();
     adopted.running.push_back({order.ref, slot.number, slot.began, order.needs, order.given,
-                               settings_.at(order.ref.job), slot.frozen,
-                               slot.frozen_at != Instant::Never(), order.part != nullptr});
+                               settings_.at(order.ref.job), StoodOf(slot),
+                               slot.frozen_at != Instant::Never(), order.part != nullptr,
+                               /*excess=*/{}, order.time_limit});
   }
   for (const auto& [ref, end] : kept_) adopted.ended.push_back(end);
   return adopted;
@@ -171,7 +183,9 @@ void MockExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
 void MockExecutor::SetFrozen(Slot& slot, bool frozen, Instant stop) {
   const AttemptRef ref = slot.orders.front().ref;
   const bool is_frozen = slot.frozen_at != Instant::Never();
-  if (frozen && !is_frozen) {
+  const bool lies = parts_.sabotage == Sabotage::kFalseFrozen;
+  if (frozen && !is_frozen && !lies) {
+    parts_.sink(FrozenChanged{parts_.node, ref, true});
     slot.frozen_at = parts_.loop.Now();
     parts_.loop.Cancel(slot.end_timer);
   } else if (!frozen && is_frozen) {
@@ -181,11 +195,79 @@ void MockExecutor::SetFrozen(Slot& slot, bool frozen, Instant stop) {
          [ref, frozen, stop](node::ExecutorEvents& events) { events.OnFrozen(ref, frozen, stop); });
 }
 
+void MockExecutor::Resize(node::ResizeOrder order) {
+  auto place = places_.find(order.ref);
+  if (!faults_->Alive() || place == places_.end()) return;
+  Slot& slot = slots_[place->second - 1];
+  AfterLatency(slot.last_order, [this, &slot, order = std::move(order)] {
+    if (slot.orders.empty() || slot.orders.front().ref != order.ref) return;
+    const bool too_little = order.needs.memory < slot.orders.front().needs.memory &&
+                            order.needs.memory < slot.behaviour.memory;
+    if (parts_.sabotage != Sabotage::kChangeLate && !too_little) Change(slot, order);
+    Notify(slot, [ref = order.ref, too_little](node::ExecutorEvents& events) {
+      events.OnResized(ref, too_little ? "it uses more" : "");
+    });
+    if (parts_.sabotage != Sabotage::kChangeLate || too_little) return;
+    parts_.loop.At(parts_.loop.Now() + Duration::Millis(500), [this, alive = alive_, &slot, order] {
+      const bool there = *alive && !slot.orders.empty() && slot.orders.front().ref == order.ref;
+      if (there) Change(slot, order);
+    });
+  });
+}
+
+void MockExecutor::Change(Slot& slot, const node::ResizeOrder& order) {
+  node::StartOrder& now = slot.orders.front();
+  now.needs = order.needs;
+  now.time_limit = order.time_limit;
+  parts_.sink(AttemptChanged{parts_.node, order.ref, slot.number, &now.needs});
+}
+
 void MockExecutor::Thaw(Slot& slot) {
   const Duration still = parts_.loop.Now() - slot.frozen_at;
   slot.frozen_at = Instant::Never();
   slot.frozen = slot.frozen + still;
+  parts_.sink(FrozenChanged{parts_.node, slot.orders.front().ref, false});
   EndAt(slot, slot.ends_at + still, slot.end_cause, slot.end_status);
+}
+
+void MockExecutor::Answer(const wire::Ask& ask, std::function<void(wire::AnswerPiece)> answered) {
+  if (!faults_->Alive()) return;
+  auto place = places_.find(ask.ref);
+  if (place == places_.end()) return answered({.kind = wire::AnswerKind::kEnded});
+  Slot& slot = slots_[place->second - 1];
+  AfterLatency(slot.last_order, [this, &slot, ask, answered = std::move(answered)] {
+    wire::AnswerPiece answer = AnswerOf(slot, ask);
+    if (faults_->Alive()) answered(std::move(answer));
+  });
+}
+
+wire::AnswerPiece MockExecutor::AnswerOf(Slot& slot, const wire::Ask& ask) {
+  if (slot.orders.empty()) return {.kind = wire::AnswerKind::kEnded};
+  if (slot.orders.front().ref != ask.ref) return {.kind = wire::AnswerKind::kNotStarted};
+  auto done = [](std::string bytes) {
+    return wire::AnswerPiece{.kind = wire::AnswerKind::kDone, .bytes = std::move(bytes)};
+  };
+  if (ask.question == RunWish::kNumber) {
+    return done(wire::BytesOf(RunLook{.standing = RunLook::Standing::kRunning, .use = RunUse()}));
+  }
+  if (ask.question != SignalRun::kNumber) return {.kind = wire::AnswerKind::kUnknown};
+  const auto signal = wire::FromBytes<SignalRun>("the question", ask.body);
+  CHECK(signal.has_value());
+  if (signal->pid != 0 && signal->pid != PidOf(slot.number)) {
+    return wire::AnswerPiece::Failed({ErrorKind::kNotFound, "it is not one of this task"});
+  }
+  parts_.sink(Signalled{parts_.node, ask.ref, signal->signal});
+  return done(wire::BytesOf(SignalRun::Answer{1}));
+}
+
+void MockExecutor::List(const std::function<void(const node::ListedProcesses&)>& listed) const {
+  node::ListedProcesses all;
+  for (const Slot& slot : slots_) {
+    if (slot.orders.empty()) continue;
+    const AttemptRef& ref = slot.orders.front().ref;
+    all[ref].push_back({.pid = static_cast<uint32_t>(PidOf(slot.number)), .command = "a task"});
+  }
+  listed(all);
 }
 
 void MockExecutor::Begin(Slot& slot) {

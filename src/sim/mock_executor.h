@@ -57,7 +57,13 @@ class MockExecutor final : public node::Executor {
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   void Pause(bool) override {}
   void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override;
+  void Resize(node::ResizeOrder order) override;
   void Taken(const AttemptRef& ref) override { kept_.erase(ref); }
+  // Answers a question about an attempt, as its shepherd does: later, or never when the node goes.
+  // Each attempt has one process.
+  void Answer(const wire::Ask& ask, std::function<void(wire::AnswerPiece)> answered);
+  void List(const std::function<void(const node::ListedProcesses&)>& listed) const;
+  static int32_t PidOf(uint16_t slot) { return 1000 + slot; }
   const KeptEnds& kept() const { return kept_; }
   // Nothing runs here.
   bool Idle() const;
@@ -84,9 +90,12 @@ class MockExecutor final : public node::Executor {
   void TellOnTheWay(Slot& slot, const node::StartOrder& order);
   void EndAt(Slot& slot, Instant when, Cause cause, int32_t status);
   void SetFrozen(Slot& slot, bool frozen, Instant stop);
+  wire::AnswerPiece AnswerOf(Slot& slot, const wire::Ask& ask);
   void Thaw(Slot& slot);
+  void Change(Slot& slot, const node::ResizeOrder& order);
   void Finish(Slot& slot, Cause cause, int32_t status);
   void DropHeld(Slot& slot);
+  Duration StoodOf(const Slot& slot) const;
   TaskOutputPtr OutputOf(const AttemptRef& ref, uint32_t bytes) const;
 
   Parts parts_;

@@ -193,6 +193,11 @@ void DrawChanges(Prng prng, Options& o) {
   const bool calm = o.fair || o.gangs || o.black_holes;
   o.set = prng.Chance(30) && !calm;
   o.withdraw = prng.Chance(20) && !calm;
+  Prng steer(Derive(o.seed, 45));
+  o.steer = steer.Chance(35) && !o.fair && !o.black_holes;
+  if (o.steer && steer.Chance(30))
+    o.max_frozen = Duration::Seconds(5 + static_cast<int64_t>(steer.Below(200)));
+  o.resize = Prng(Derive(o.seed, 74)).Chance(40) && !calm && o.pools == 0;
   o.forget_nodes = Duration::Seconds(prng.Chance(50) && o.pools == 0 ? 5 : 1800);
 }
 
@@ -202,6 +207,7 @@ Limits Options::limits() const {
   Limits limits;
   limits.lease_tasks = lease_tasks;
   if (hub) limits.node_patience = patience;
+  if (max_frozen.ns > 0) limits.max_frozen = max_frozen;
   if (hub) limits.pool_records = 60;  // so that images come often
   return limits;
 }
@@ -295,9 +301,12 @@ void DescribeHub(const Options& o, Words& words) {
   words.Flag("max-running", o.max_running);
   words.Flag("user-rules", o.user_rules);
   words.Flag("cancel", o.cancel);
+  words.Flag("steer", o.steer);
+  words.Time("max-frozen", o.max_frozen);
   words.Flag("forget", o.forget);
   words.Flag("set", o.set);
   words.Flag("withdraw", o.withdraw);
+  words.Flag("resize", o.resize);
   words.Time("forget-nodes", o.forget_nodes);
   words.Flag("fair", o.fair);
   words.Flag("black-holes", o.black_holes);

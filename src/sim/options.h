@@ -103,6 +103,8 @@ struct Options {
   bool max_running = false;
   bool user_rules = false;
   bool cancel = false;
+  bool steer = false;        // people stop, continue, kill and signal
+  Duration max_frozen;       // Limits::max_frozen; zero: as usual
   bool fair = false;         // equal tasks, and enough of them
   bool black_holes = false;  // one or two nodes fail all at once; no task is to blame for anything
   bool late_nodes = false;   // they join while there is work
@@ -113,6 +115,7 @@ struct Options {
   bool forget = false;         // people have jobs removed that have ended
   bool set = false;            // they change weight and max_running of jobs
   bool withdraw = false;       // they take back what waits of jobs
+  bool resize = false;         // they change what tasks may use
   Duration forget_nodes;       // the hub forgets nodes that are away for so long
   bool remove = false;         // by name; and a node takes another name
   unsigned sick_percent = 0;   // of nodes: nearly all fails there

@@ -21,20 +21,25 @@ enum class Sabotage : uint8_t {
   kForgetEdges,   // jobs are submitted without what their tasks wait for         -> graph
   kDeafToKill,    // a task lives on after KILL                           -> limits, strays
   // Faults of a hub.
-  kForgetOrder,    // jobs are submitted without what they wait for                -> order
-  kForgetBounds,   // jobs are submitted without --max-running                     -> bounds
-  kForgetBlame,    // jobs are submitted without retries                           -> blame
-  kForgetShares,   // all users' jobs are submitted as one user's          -> fair, passed
-  kHastyHub,       // nodes that are silent are lost after a tenth of the patience -> losses
-  kPatientHub,     // nodes that are silent keep their tasks twenty times as long   -> silent
-  kBelieveLies,    // what a node says of another one's tasks passes for the other's -> output
-  kGoEarly,        // parts of gangs are told to go as they are given to their nodes -> gangs
-  kLateDeadlines,  // jobs are submitted with later deadlines                      -> deadlines
-  kShortTimes,     // jobs are submitted with half of the --time of their tasks
-                   //                                                -> reservations, lives
-  kDeafToClock,    // the hub never hears that its clock was set            -> clock, deadlines
-  kLoseRooms,      // the hub never hears that a node has room                      -> starving
-  kLoseStarts,     // the hub never hears that a node runs a task                   -> running
+  kForgetOrder,      // jobs are submitted without what they wait for                -> order
+  kForgetBounds,     // jobs are submitted without --max-running                     -> bounds
+  kForgetBlame,      // jobs are submitted without retries                           -> blame
+  kForgetShares,     // all users' jobs are submitted as one user's          -> fair, passed
+  kHastyHub,         // nodes that are silent are lost after a tenth of the patience -> losses
+  kPatientHub,       // nodes that are silent keep their tasks twenty times as long   -> silent
+  kBelieveLies,      // what a node says of another one's tasks passes for the other's -> output
+  kGoEarly,          // parts of gangs are told to go as they are given to their nodes -> gangs
+  kLateDeadlines,    // jobs are submitted with later deadlines                      -> deadlines
+  kShortTimes,       // jobs are submitted with half of the --time of their tasks
+                     //                                                -> reservations, lives
+  kDeafToClock,      // the hub never hears that its clock was set            -> clock, deadlines
+  kLoseRooms,        // the hub never hears that a node has room                      -> starving
+  kLoseStarts,       // the hub never hears that a node runs a task                   -> running
+  kFalseFrozen,      // nodes say that what they should freeze stands still, and it runs -> frozen
+  kDeafToFreeze,     // nodes never hear that tasks are stopped                      -> frozen
+  kDeafToThaw,       // nor that they are continued                                  -> frozen
+  kForgetFrozen,     // a node's process forgets how long the last one's tasks stood -> frozen
+  kEverybodySteers,  // everybody may stop, continue, kill and signal all jobs     -> rights
   // Faults of a hub's answers (broken_answers.h).
   kAckEarly,       // the cancelling of a job is acknowledged at once              -> answers
   kForgetHold,     // jobs are not held, and that is acknowledged                  -> answers
@@ -42,6 +47,8 @@ enum class Sabotage : uint8_t {
   kForgetClose,    // of what is closed                                            -> answers
   kForgetSet,      // a job's new max_running is left out                          -> answers
   kCancelLess,     // of some tasks only the first one is cancelled                -> answers
+  kStopLess,       // of a job only the first task is stopped                      -> answers
+  kForgetCont,     // what is to be continued stays stopped, and that is acknowledged -> answers
   kRetryLess,      // of all tasks only the first two are done again               -> answers
   kForgetNothing,  // what is to be forgotten stays                                -> answers
   kSetAllOfUser,   // what is not said of a user becomes as it is by default       -> answers
@@ -62,6 +69,9 @@ enum class Sabotage : uint8_t {
   kNeverCut,      // nothing of pools is ever removed from the journal            -> growth
   kBabble,        // each line of the log is written thirty times                 -> growth
   kForgetPools,   // the journal leaves out a pool's record when it is read       -> kept
+  // Others of a node.
+  kChangeLate,  // an attempt has the other request only a while after that is confirmed ->
+                // resources
 };
 
 }  // namespace spate::sim

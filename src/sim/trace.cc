@@ -38,6 +38,10 @@ class Writer {
                    f.offer->milli_cpus, f.offer->memory);
   }
   void operator()(const NodeCut& f) { fmt::format_to(to_, "n{} cut off", f.node.value); }
+  void operator()(const AttemptChanged& f) {
+    fmt::format_to(to_, "n{} slot {} changes {} cpus={}m memory={}", f.node.value, f.slot,
+                   NameOf(f.ref), f.needs->milli_cpus, f.needs->memory);
+  }
   void operator()(const Executed& f) {
     fmt::format_to(to_, "n{} slot {} runs {}{}", f.node.value, f.order->slot, NameOf(f.order->ref),
                    f.orphan ? " (orphan)" : "");
@@ -50,6 +54,13 @@ class Writer {
       fmt::format_to(to_, "{} {}", WordOf(f.end->cause), f.end->status);
     }
   }
+  void operator()(const FrozenChanged& f) {
+    fmt::format_to(to_, "n{} {} {}", f.node.value, f.frozen ? "freezes" : "thaws", NameOf(f.ref));
+  }
+  void operator()(const Signalled& f) {
+    fmt::format_to(to_, "n{} signal {} reaches {}", f.node.value, f.signal, NameOf(f.ref));
+  }
+  void operator()(const NodeAsked& f) { fmt::format_to(to_, "n{} is asked", f.node.value); }
   void operator()(const Told& f) {
     fmt::format_to(to_, "told {} {} {}", NameOf(f.notice->end.ref), WordOf(f.notice->end.cause),
                    WordOf(f.notice->verdict));

@@ -42,6 +42,9 @@ void Witness::Observe(Instant now, const Fact& fact) {
     ++report_.executions;
     if (executed->orphan) ++report_.orphans;
   }
+  const auto* changed = std::get_if<FrozenChanged>(&fact);
+  if (changed != nullptr && changed->frozen) ++report_.frozen;
+  if (std::holds_alternative<Signalled>(fact)) ++report_.signalled;
   const auto* committed = std::get_if<Committed>(&fact);
   const bool of_tasks = committed != nullptr && !IsOfNode(*committed->record);
   bool progress = executed != nullptr || of_tasks || std::holds_alternative<Over>(fact);

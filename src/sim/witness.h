@@ -26,6 +26,9 @@ struct WorldReport {
   uint32_t cuts = 0;
   uint32_t silent_nodes = 0;
   uint32_t node_crashes = 0;
+  uint64_t frozen = 0;       // attempts that were frozen
+  uint64_t signalled = 0;    // processes that got a signal
+  uint64_t odd_answers = 0;  // of nodes: late, twice, never, or of what is not theirs
   uint64_t executions = 0;
   // Events of a batch system.
   uint64_t pilots = 0;        // that it took

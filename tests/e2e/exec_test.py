@@ -7,9 +7,11 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
+import threading
 
 from cluster import cluster_of
 from harness import SPATE, Place, alive, main, wait, want
@@ -196,6 +198,141 @@ def test_a_terminal_is_one_there(place: Place):
     again.type("~~x\r")
     again.sees(r"got ~x")
     want(again.end() == 0, "its exit code")
+
+
+ECHO = """
+import socket, threading
+listener = socket.socket()
+listener.bind(("127.0.0.1", 0))
+listener.listen()
+open("port.new", "w").write(str(listener.getsockname()[1]))
+import os
+os.rename("port.new", "port")
+def serve(peer):
+    while data := peer.recv(65536):
+        peer.sendall(data)
+    peer.shutdown(socket.SHUT_WR)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],)).start()
+"""
+
+
+def echo_through(peer, data):
+    """What comes back of the data, which is sent meanwhile."""
+    sender = threading.Thread(target=lambda: (peer.sendall(data), peer.shutdown(socket.SHUT_WR)))
+    sender.start()
+    back = b"".join(iter(lambda: peer.recv(65536), b""))
+    sender.join()
+    return back
+
+
+def forward(place, *args):
+    """`spate exec -L`, and what it said of its first port."""
+    there = visit(place, *args)
+    line = there.stderr.readline().decode()
+    found = re.search(r"forwarding (\S+) to port", line)
+    want(found, line)
+    return there, found[1]
+
+
+def test_ports(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    place.write("echo.py", ECHO)
+    job = cluster.submit("--", "exec python3 echo.py")
+    started(place, "port")
+    port = place.read("port")
+    there, at = forward(place, f"{job}.1", "-L", f"0:{port}")
+    want(at.startswith("127.0.0.1:"), at)
+    number = int(at.split(":")[1])
+
+    def connect():
+        return socket.create_connection(("127.0.0.1", number))
+    data = os.urandom(1 << 20) * 20
+    with connect() as one, connect() as two:
+        # One whose reader does not read holds up no other.
+        one.setblocking(False)
+        sent = 0
+        try:
+            while sent < len(data):
+                sent += one.send(data[sent:sent + 65536])
+        except BlockingIOError:
+            pass
+        want(echo_through(two, data) == data, "byte for byte equal")
+        one.setblocking(True)
+        rest = threading.Thread(target=lambda: (one.sendall(data[sent:]), one.shutdown(socket.SHUT_WR)))
+        rest.start()
+        want(b"".join(iter(lambda: one.recv(65536), b"")) == data, "and so is the other")
+        rest.join()
+    # Nobody listens there: the connection is closed, the visit goes on.
+    closed, nowhere = forward(place, f"{job}.1", "-L", "0:1")
+    with socket.create_connection(("127.0.0.1", int(nowhere.split(":")[1]))) as refused:
+        want(refused.recv(1) == b"", "closed")
+    closed.send_signal(signal.SIGINT)
+    closed.wait(60)
+    # A socket that only its user may open.
+    by_path, path = forward(place, f"{job}.1", "-L", f"here.sock:{port}")
+    want(path == "here.sock", path)
+    path = os.path.join(place.dir, path)
+    want(os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(path)
+        want(echo_through(peer, b"through a path") == b"through a path", "it goes there")
+    by_path.send_signal(signal.SIGINT)
+    by_path.wait(60)
+    want(not os.path.exists(path), "it is removed")
+    # Ports end with the command, and with the task.
+    with connect() as open_one:
+        open_one.sendall(b"x")
+        want(open_one.recv(1) == b"x", "it works")
+        cluster.spate("job kill", job)
+        want(there.wait(60) == 255, there.returncode)
+        want(open_one.recv(1) == b"", "closed with the task")
+    _, err = cluster.spate("exec", f"{job}.1", "-L", "no", "--", "true", code=2)
+    want("PORT" in err, err)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        _, err = cluster.spate("exec", f"{job}.1", "-L", f"{taken.getsockname()[1]}:80", "--", "true", code=3)
+        want(str(taken.getsockname()[1]) in err, err)
+
+
+def test_a_visit_of_a_frozen_task(place: Place):
+    """Begun before and after the stop: it runs on, and the task stands still."""
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    job = cluster.submit("--", "echo $$ > up; while :; do echo x >> ticks; sleep 0.05; done")
+    started(place, "ticks")
+    before = visit(place, f"{job}.1", "--", "cat")
+    before.stdin.write(b"a")
+    before.stdin.flush()
+    want(before.stdout.read(1) == b"a", "it is there")
+    cluster.spate("job stop", job)
+    ticks = len(place.read("ticks"))
+    before.stdin.write(b"b")
+    before.stdin.flush()
+    want(before.stdout.read(1) == b"b", "it runs on")
+    out, _ = cluster.spate("exec", f"{job}.1", "--", "sh", "-c", "echo in")
+    want(out == "in\n", out)
+    after = visit(place, f"{job}.1", "--", "cat")
+    after.stdin.write(b"c")
+    after.stdin.flush()
+    want(after.stdout.read(1) == b"c", "another one")
+    want(len(place.read("ticks")) == ticks, "the task stands still")
+    cluster.spate("job cont", job)
+    wait(lambda: len(place.read("ticks")) > ticks, "it runs")
+    for one, byte in ((before, b"d"), (after, b"e")):
+        one.stdin.write(byte)
+        one.stdin.flush()
+        want(one.stdout.read(1) == byte, "visits go on")
+        one.communicate(b"", timeout=60)
+        want(one.returncode == 0, one.returncode)
+    # A task that is killed while it is frozen takes its visitors along.
+    last = visit(place, f"{job}.1", "--", "cat")
+    last.stdin.write(b"f")
+    last.stdin.flush()
+    want(last.stdout.read(1) == b"f", "one more")
+    cluster.spate("job stop", job)
+    cluster.spate("job kill", job)
+    want(last.wait(60) == 255, last.returncode)
 
 
 def test_a_task_of_a_local_run(place: Place):

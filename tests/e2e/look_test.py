@@ -15,6 +15,7 @@ import urllib.request
 
 from cluster import cluster_of
 from harness import DEADLINE, SPATE, Place, main, wait, want
+from stop_test import BUSY, pids, runs, stands_still, ticks
 
 
 def lines(text):
@@ -145,6 +146,38 @@ class Terminal:
 
 def has(text):
     return lambda screen: any(text in line for line in screen)
+
+
+def test_top_steers(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "trap 'echo heard >> heard' USR1; " + BUSY)
+    some = pids(place)
+    top = Terminal(place)
+    top.wait(has("tasks 1 running"), "the job runs")
+    top.press(b"s")
+    top.wait(has("stop which job, or task JOB.TASK? _"), "it asks which")
+    top.press(b"9\x7f" + job.encode())
+    top.wait(has(f"JOB.TASK? {job}_"), "what is typed is shown")
+    top.press(b"\r")
+    top.wait(has(f"job {job} stopped"), "and is done")
+    want(stands_still(some), "the processes stand still")
+    top.wait(has("frozen"), "which is shown")
+    top.press(b"c" + job.encode() + b".1\r")
+    top.wait(has("is stopped as a whole"), "an order that is refused says why")
+    top.press(b"c" + job.encode() + b"\r")
+    top.wait(has(f"job {job} continued"), "it is continued")
+    runs(some)
+    top.press(b"gNOPE 1\r")
+    top.wait(has("'NOPE' is not a signal"), "a wrong name")
+    top.press(b"gUSR1 " + job.encode() + b"\r")
+    top.wait(has("1 process got it"), "a signal")
+    top.press(b"k\x1b")
+    top.wait(has("q quit"), "Esc cancels")
+    want(all(ticks(pid) is not None for pid in some), "nothing is killed")
+    top.press(b"k" + job.encode() + b".1\r")
+    wait(lambda: [ticks(pid) for pid in some] == [None, None], "it is killed")
+    top.press(b"q")
 
 
 def test_top_draws_what_happens(place: Place):

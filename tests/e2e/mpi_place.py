@@ -50,6 +50,25 @@ int main(int argc, char** argv) {
     MPI_Comm_size(parts, &size);
     printf("%d beside each other\n", size);
     MPI_Comm_free(&parts);
+  } else if (argc > 1 && strcmp(argv[1], "count") == 0) {  /* collectives until the file `finish` is there */
+    int one = 1, all = 0, finish = 0;
+    char text[64];
+    snprintf(text, sizeof(text), "pid.%d", rank);
+    FILE* file = fopen(text, "w");
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+    for (int round = 1; !finish; ++round) {
+      MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      if (all != size) return 9;
+      if (rank == 0) {
+        file = fopen("rounds", "w");
+        fprintf(file, "%d\n", round);
+        fclose(file);
+        finish = access("finish", F_OK) == 0;
+      }
+      MPI_Bcast(&finish, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    printf("rank %d has finished\n", rank);
   } else if (argc > 1 && strcmp(argv[1], "abort") == 0) {
     if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
     for (;;) pause();

@@ -12,6 +12,7 @@ from cluster import cluster_of
 from harness import Place, alive, main, wait, want
 from insider_test import as_nobody, needs_root
 from processes import kill_all
+from stop_test import stands_still, state
 
 NODES = ("n1", "n2")
 WHOLE = ("--nodes", "2", "--procs-per-node", "2", "--time", "5m")
@@ -324,6 +325,44 @@ def test_a_node_that_is_replaced_leaves_the_program_alone(place: Place):
     want(all(alive(pid) for each in pids.values() for pid in each), "it runs on")
     hub.spate("job cancel", job)
     all_gone(pids)
+
+
+def test_a_gang_is_stopped_inside_a_collective(place: Place):
+    hub = cluster(place)
+
+    def rounds():
+        return int(place.read("rounds").strip() or "0")
+
+    def goes_on():
+        before = rounds()
+        wait(lambda: rounds() > before, "the ranks speak to each other")
+
+    for library in mpi_place.libraries():
+        for name in ("rounds", "finish", *(f"pid.{rank}" for rank in range(4))):
+            if os.path.exists(os.path.join(place.dir, name)):
+                os.remove(os.path.join(place.dir, name))
+        program, launcher = mpi_place.build(place, library), mpi_place.LIBRARIES[library][1]
+        job = hub.submit(*gang("--", launcher, program, "count"))
+        wait(lambda: rounds() > 0, "it counts")
+        ranks = [int(place.read(f"pid.{rank}")) for rank in range(4)]
+        _, err = hub.spate("job stop", job)
+        want("not frozen" not in err, err)
+        want(stands_still(ranks), "all ranks, on both nodes")
+        before = rounds()
+        hub.kill_hub()
+        hub.start_hub()
+        second = [process for process in hub.processes if process.poll() is None and "n2" in process.args][-1]
+        second.send_signal(signal.SIGQUIT)  # leaves its tasks to the next one
+        second.wait()
+        hub.node("n2", "--cpus", "2", "-j", "2", join=False)
+        wait(lambda: state(hub, job) == "frozen", "the nodes have told the new hub, and the new process its hub")
+        want(stands_still(ranks) and rounds() == before, "nobody has let a rank go")
+        hub.spate("job cont", job)
+        goes_on()
+        place.write("finish", "")
+        hub.spate("job wait", job)
+        out, _ = hub.spate("job cat", job)
+        want(out.count("has finished") == 4, out)
 
 
 if __name__ == "__main__":

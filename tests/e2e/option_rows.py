@@ -390,6 +390,11 @@ ROWS = [
     Row("--min-free-memory", "--min-free-memory 1M"),
     Row("--max-load", "--max-load 5000"),
     Row("--nice", "--nice 5", None, each(lambda record: record["nice"] == str(os.nice(0) + 5))),
+    Row("--max-processes", "--max-processes 1000"),
+    Row("--max-open-files", "--max-open-files 200"),
+    Row("--max-core", "--max-core 0"),
+    Row("--on-excess", "--on-excess memory=stop,cpu=warn"),
+    Row("--no-ulimits", "--no-ulimits", no=HERE),
     # Failures.
     Row("--retries", "--retries 2", both(fails(1, 1), sets(tries=3)), None),
     Row("--retry-on", "--retry-on exit:3", both(fails(1, 1), RETRY, sets(retry_on="exit"))),

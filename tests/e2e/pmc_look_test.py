@@ -6,6 +6,7 @@ import subprocess
 
 from harness import DEADLINE, SPATE, Place, main, wait, want
 from pmc_place import DIAMOND, WAIT, each, need_a_library
+from stop_test import BUSY, pids, runs, stands_still, ticks
 
 
 def told(place, command, *args, code=0):
@@ -41,12 +42,36 @@ def test_a_run_is_asked_while_it_runs(place: Place):
         why = told(place, "task explain", "1.D", "--at", at)
         want("1.4: it waits for 2 of 2 parents: tasks B, C" in why, why)
         refused = told(place, "job cancel", "1", "--at", at, code=2)
-        want("others may only look" in refused, refused)
+        want("others may only" in refused, refused)
         place.write("go", "")
         run.communicate(timeout=DEADLINE)
         want(run.returncode != 0, "C has failed")  # and so has D
         want(pmc.rescue("d.dag") == ["A", "B"], pmc.rescue("d.dag"))
         want(not os.path.exists(os.path.dirname(at)), "the socket outlives its run")
+
+
+def test_tasks_are_stopped_continued_and_killed(place: Place):
+    place.write("busy.sh", "SPATE_TASK_INDEX=1; " + BUSY)
+    place.write("d.dag", "TASK A /bin/bash busy.sh", "TASK B /bin/true", "EDGE A B")
+    for pmc in each(place):
+        run = pmc.start("d.dag")
+        at = socket_of(place)
+        some = pids(place)
+        said = told(place, "job stop", "1", "--at", at)
+        want("job 1 stopped" in said and "not frozen" not in said, said)
+        want(stands_still(some), "its processes stand still")
+        want("frozen" in told(place, "job info", "1", "--at", at), "and that is shown")
+        told(place, "job cont", "1", "--at", at)
+        runs(some)
+        refused = told(place, "job hold", "1", "--at", at, code=2)
+        want("others may only stop, continue, kill and signal its tasks" in refused, refused)
+        told(place, "job kill", "1", "--at", at)
+        run.communicate(timeout=DEADLINE)
+        want(run.returncode != 0, "the workflow has not succeeded")
+        want([ticks(pid) for pid in some] == [None, None], "nothing is left of the task")
+        want(pmc.rescue("d.dag") == [], pmc.rescue("d.dag"))
+        for name in "ab":
+            os.remove(os.path.join(place.dir, f"{name}.1"))
 
 
 def test_a_task_after_a_failure_is_explained(place: Place):

@@ -239,5 +239,40 @@ def test_a_local_run(place: Place):
     run.wait(20)
 
 
+def test_a_run_that_is_resumed_stays_stopped(place: Place):
+    args = ("-j", "1", "--", ": {}; " + BUSY, ":::", "1", "2")
+    run = subprocess.Popen([SPATE, "run", "-q", *args], cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL,
+                           start_new_session=True)
+    some = pids(place)
+    place.run("1", command="job stop")
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    wait(lambda: [ticks(pid) for pid in some] == [None, None], "its tasks end with it")
+    os.remove(os.path.join(place.dir, "a.1"))
+    with open(os.path.join(place.dir, "log"), "w") as log:
+        run = subprocess.Popen([SPATE, "run", "-q", "--resume", *args], cwd=place.dir, env=place.env,
+                               stdin=subprocess.DEVNULL, stderr=log, start_new_session=True)
+    wait(lambda: "spate job cont 1" in place.read("log"), "it says why nothing starts")
+    want("job 1 was stopped by " in place.read("log"), place.read("log"))
+    time.sleep(0.5)
+    started = lambda: any(os.path.exists(os.path.join(place.dir, f"a.{task}")) for task in (1, 2))
+    want(not started(), "and starts nothing")
+    place.run("1", command="job cont")
+    wait(started, "until it is continued")
+    place.run("1", command="job kill")
+    want(run.wait(20) == 1, "its tasks were cancelled")
+
+
+def test_a_signal_to_many_tasks_of_a_node(place: Place):
+    """A node takes 64 questions at once; each of 200 tasks gets its signal all the same."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "200")
+    job = cluster.submit("--cpus", "0", "--array", "1-200", "--", "sleep 600")
+    wait(lambda: json.loads(cluster.spate("job info", job, "--json")[0])["running"] == 200, "all run")
+    _, err = cluster.spate("job signal", "TERM", job)
+    want("200 processes got it" in err and "try again" not in err, err)
+    cluster.spate("job wait", job, code=1)
+
+
 if __name__ == "__main__":
     main(globals())

@@ -4,7 +4,7 @@
 
 if(TARGET spate)
   set(made "${PROJECT_BINARY_DIR}/manual")
-  set(spate_man_pages spate spate-run spate-submit spate-job spate-task spate-hub spate-node spate-pool spate-top spate-overseer spate-report spate-sem spate-simulate spate-state spate-ps spate-exec)
+  set(spate_man_pages spate spate-run spate-submit spate-job spate-task spate-hub spate-node spate-pool spate-top spate-overseer spate-report spate-sem spate-simulate spate-state spate-ps spate-exec spate-ghost spate-shell)
   set(spate_links gensub2 para paraHub paraHubStop paraNode paraNodeStart paraNodeStatus paraNodeStop paraTestJob parasol)
   set(spate_completions bash zsh fish)
   foreach(page IN LISTS spate_man_pages spate_links)

@@ -21,7 +21,6 @@
 #include "plan/list_places.h"
 #include "present/json/json_fields.h"
 #include "present/table/page.h"
-#include "present/text/size_text.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
 #include "present/text/running_text.h"

@@ -29,8 +29,10 @@ namespace {
 constexpr int kTerminalFailure = 255;
 constexpr Duration kFirstVisitor = Duration::Seconds(60);
 constexpr Duration kShellGrace = Duration::Seconds(2);
-// From the shell's end to the task's: the visitor's program passes the exit code on meanwhile.
-constexpr Duration kExitRelayed = Duration::Seconds(2);
+// The task ends so long after the visitor's program, which passes the exit code of the shell on; or
+// so long after the shell, if that program hangs.
+constexpr Duration kExitRelayed = Duration::Seconds(1);
+constexpr Duration kExitHangs = Duration::Seconds(30);
 constexpr Duration kTerminalPatience = Duration::Seconds(5);
 constexpr Duration kTerminalStarts = Duration::Seconds(30);  // on a machine that is overloaded
 constexpr size_t kReplayed = 16 << 10;  // the newest output, for the next visitor
@@ -83,6 +85,7 @@ class KeptTerminal {
   void Flush();
   void OnOutput(std::string_view bytes);
   void OnEnded(int wait_status);
+  void StopIn(Duration time);
 
   os::RealLoop& loop_;
   os::HandoverInbox inbox_;
@@ -103,6 +106,7 @@ class KeptTerminal {
 void KeptTerminal::Welcome() {
   auto fd = inbox_.Receive();
   if (!fd || !*fd || !os::SetNonBlocking((*fd)->get(), true)) return;
+  if (started_ && !shell_) return;  // it has ended, and so does the task
   Send(FrameType::kFailed, "the shell was opened elsewhere");
   Leave();
   loop_.Cancel(timer_);
@@ -123,6 +127,8 @@ void KeptTerminal::Leave() {
 
 void KeptTerminal::Lost() {
   Leave();
+  const bool is_over = started_ && !shell_;
+  if (is_over) return StopIn(kExitRelayed);
   if (keep_ && started_) return;
   if (shell_) return shell_->Abandon(kShellGrace);
   loop_.Stop();
@@ -231,7 +237,12 @@ void KeptTerminal::OnEnded(int wait_status) {
   shell_.reset();
   code_ = os::ExitStatusOf(wait_status);
   Send(FrameType::kExited, std::string{static_cast<char>(code_), '\0'});
-  loop_.At(loop_.Now() + (visitor_ ? kExitRelayed : Duration()), [this] { loop_.Stop(); });
+  StopIn(visitor_ ? kExitHangs : Duration());
+}
+
+void KeptTerminal::StopIn(Duration time) {
+  loop_.Cancel(timer_);
+  timer_ = loop_.At(loop_.Now() + time, [this] { loop_.Stop(); });
 }
 
 Result<int> Keep(bool keep) {

@@ -78,6 +78,7 @@ def test_a_program_that_runs_away(place: Place):
     job = cluster.submit("--env", f"MARK={place.dir}", "--leftovers", "end", "--", sys.executable, "runaway.py")
     wait(lambda: os.path.exists(os.path.join(place.dir, "forked")), "it has forked")
     wait(lambda: len(processes(place, job)) >= 6, "all are there")
+    wait(lambda: all(each["state"] == "sleeping" for each in processes(place, job)), "all of them sleep")
     found = same_words(place, job)
     want(len(found) == 6, found)
     for each in found:

@@ -106,9 +106,9 @@ class Hub:
             file.write(text)
         return path
 
-    def real_node(self):
+    def real_node(self, slots=os.cpu_count()):
         node = self.spawn("node.log", self.place.spate, "node", "start", "--allow-root",
-                          "--access", self.nodes_access, "--name", "real", "-j", str(os.cpu_count()))
+                          "--access", self.nodes_access, "--name", "real", "-j", str(slots))
         self.others.append(node)
         await_that("the node has joined", lambda: self.said("node.log", "joined the hub"))
         return node

@@ -50,7 +50,7 @@ def list_and_stop(place, args):
 
 def real_processes(place, args):
     with Hub(place) as hub:
-        node = hub.real_node()
+        node = hub.real_node(slots=120)
         hub.spate("submit", "--array", "1-10", "--cpus", "0.1", "--", "for i in $(seq 99); do sleep 3600 & done; wait # {}")
         count = lambda: len(hub.spate("ps", "--quiet").splitlines())  # noqa: E731
         await_that("1,000 processes are there", lambda: count() == 1000, pause=0.2)

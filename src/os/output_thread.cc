@@ -28,20 +28,20 @@ constexpr size_t kChunk = 64 << 10;
 }  // namespace
 
 struct OutputThread::Shared : std::enable_shared_from_this<Shared> {
-  Shared(Loop& l, int f, Options o) : loop(l), fd(f), options(std::move(o)) {}
+  Shared(Loop& l, int f, Options o) : fd(f), options(std::move(o)), loop(&l) {}
 
   void RunThread();
   // Under the mutex, from the thread:
   void FailAll(Error error, bool reader_gone);
   void TellRoom();
 
-  Loop& loop;
   const int fd;
   const Options options;
 
   std::mutex mutex;
   std::condition_variable changed;
   // Under the mutex:
+  Loop* loop;  // null once the owner is gone: a write that hangs outlives both
   std::deque<std::string> queue;
   size_t backlog = 0;  // queue, and what is being written
   bool full = false;   // Write said so, OnRoom is owed
@@ -62,7 +62,8 @@ void OutputThread::Shared::FailAll(Error e, bool reader_gone) {
   backlog = 0;
   failed = true;
   error = std::move(e);
-  loop.Post([weak = weak_from_this(), reader_gone] {
+  if (loop == nullptr) return;
+  loop->Post([weak = weak_from_this(), reader_gone] {
     auto alive = weak.lock();
     if (!alive) return;
     if (auto fn = std::exchange(alive->on_error, nullptr)) fn(alive->error, reader_gone);
@@ -72,7 +73,8 @@ void OutputThread::Shared::FailAll(Error e, bool reader_gone) {
 void OutputThread::Shared::TellRoom() {
   if (!full || backlog > options.limit / 2) return;
   full = false;
-  loop.Post([weak = weak_from_this()] {
+  if (loop == nullptr) return;
+  loop->Post([weak = weak_from_this()] {
     auto alive = weak.lock();
     if (alive && alive->on_room) alive->on_room();
   });
@@ -118,6 +120,10 @@ OutputThread::OutputThread(Loop& loop, int fd, Options options)
 
 OutputThread::~OutputThread() {
   if (shared_->thread.joinable()) (void)Close(Duration::Millis(200));
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->loop = nullptr;
+  }
   shared_->on_room = nullptr;
   shared_->on_error = nullptr;
 }
